@@ -1,0 +1,32 @@
+-- The door of every public function: may this caller do this for this tenant, and is the transaction of a kind we can be right in?
+-- Looks nothing else up before; an unknown tenant and one that is not granted get the same answer.
+-- Raises:   BP400 null tenant or isolation level other than READ COMMITTED. BP403 not granted. BP423 tenant suspended (unless only reading).
+create or replace function bpm_core.enter_call(p_tenant_id text, p_capability bpm_core.capability)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller text := bpm_core.caller();
+  v_state  text;
+begin
+  if p_tenant_id is null then
+    perform bpm_core.fail('BP400', 'The tenant is null.', null, 'Pass p_tenant_id, or leave it out for the tenant without a name.');
+  end if;
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform bpm_core.fail('BP400', format('Isolation level %s is not supported.', current_setting('transaction_isolation')),
+      null, 'Call in READ COMMITTED: the engine locks first and looks afterwards.');
+  end if;
+  select t.state into v_state
+    from bpm_core.tenant t
+   where t.tenant_id = p_tenant_id
+     and bpm_core.is_granted(v_caller, p_tenant_id, p_capability);
+  if v_state is null then
+    perform bpm_core.fail('BP403', format('Role %s has no %s grant for tenant %L.', v_caller, p_capability, p_tenant_id),
+      jsonb_build_object('role', v_caller, 'tenant_id', p_tenant_id, 'capability', p_capability),
+      'An admin creates the tenant with bpm.create_tenant and grants it with bpm.grant_access.');
+  elsif v_state = 'Suspended' and p_capability <> 'reader' then
+    perform bpm_core.fail('BP423', format('Tenant %L is suspended.', p_tenant_id));
+  end if;
+end
+$$;

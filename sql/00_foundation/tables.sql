@@ -1,0 +1,36 @@
+-- Clock, ids, errors, settings, tenants. The few tables here are global, small and read-mostly.
+
+create type bpm.outcome as enum (
+  'Done', 'Completed', 'Failed', 'Retrying', 'Released', 'Extended', 'Sent', 'Unknown', 'Pending', 'LeaseLost', 'Cancelled',
+  'WrongState', 'NotFound', 'Rejected', 'Conflict', 'Suspended', 'TooLate');
+comment on type bpm.outcome is 'What a set-based command says of each item. Closed: an item that failed leaves with its outcome, it does not raise.';
+
+create type bpm_core.capability as enum ('reader', 'worker', 'operator', 'admin');
+
+create table bpm_core.setting (
+  name       text collate "C" primary key check (name ~ '^[a-z_]+(\.[a-z_0-9]+)+$'),
+  value      jsonb not null,
+  updated_at timestamptz not null,
+  updated_by text not null
+);
+comment on table bpm_core.setting is 'Engine settings that differ from their default. Set by bpm.set_setting, read by bpm_core.setting_*.';
+
+create table bpm_core.tenant (
+  tenant_id  text collate "C" primary key check (length(tenant_id) <= 200),
+  name       text not null,
+  state      text not null default 'Active' check (state in ('Active', 'Suspended')),
+  limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
+  created_at timestamptz not null
+);
+comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+
+create table bpm_core.tenant_grant (
+  role_name      text collate "C" not null,
+  tenant_pattern text collate "C" not null,
+  capability     bpm_core.capability not null,
+  granted_by     text not null,
+  granted_at     timestamptz not null,
+  primary key (role_name, tenant_pattern, capability)
+);
+comment on table bpm_core.tenant_grant is
+  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. admin includes the others, operator and worker include reader.';

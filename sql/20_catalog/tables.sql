@@ -1,0 +1,258 @@
+-- What may run: definitions and their immutable versions, the compiled graph, destinations.
+
+create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
+create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
+
+-- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something.
+create type bpm_core.node_kind as enum (
+  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'TimerBoundary', 'ErrorBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask');
+
+create table bpm_core.role_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.role_version (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  definition_id    uuid not null,
+  version          integer not null check (version > 0),
+  status           bpm_core.version_status not null,
+  content_hash     bytea not null,
+  responsibilities jsonb not null default '{}',
+  created_by       text not null,
+  published_at     timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.role_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.role_definition add foreign key (tenant_id, published_version_id) references bpm_core.role_version;
+comment on table bpm_core.role_version is 'Responsibilities, policy, capabilities and context profile of an owner role; no model or provider names.';
+
+create table bpm_core.task_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.task_version (
+  tenant_id         text collate "C" not null default '',
+  id                uuid not null,
+  definition_id     uuid not null,
+  version           integer not null check (version > 0),
+  status            bpm_core.version_status not null,
+  content_hash      bytea not null,
+  task_type         text collate "C" not null check (length(task_type) between 1 and 200),
+  executor_kind     bpm_core.executor_kind not null default 'Service',
+  input_schema      jsonb,
+  result_schema     jsonb,
+  max_attempts      integer not null default 3 check (max_attempts between 1 and 1000),
+  backoff           interval not null default interval '1 second' check (backoff >= interval '0'),
+  backoff_factor    numeric not null default 2 check (backoff_factor between 1 and 100),
+  backoff_cap       interval not null default interval '5 minutes',
+  jitter            numeric not null default 0.1 check (jitter between 0 and 1),
+  lease             interval not null default interval '30 seconds' check (lease between interval '1 second' and interval '1 day'),
+  approval_required boolean not null default false,
+  exclusion_rule    jsonb,
+  created_by        text not null,
+  published_at      timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.task_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
+comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
+comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
+
+create table bpm_core.workflow_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.workflow_version (
+  tenant_id             text collate "C" not null default '',
+  id                    uuid not null,
+  definition_id         uuid not null,
+  version               integer not null check (version > 0),
+  status                bpm_core.version_status not null,
+  content_hash          bytea not null,
+  owner_role_version_id uuid not null,
+  name                  text,
+  graph                 jsonb not null,
+  bpmn_xml              text,
+  checksum              bytea,
+  created_by            text not null,
+  published_at          timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
+  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
+comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
+
+create table bpm_core.workflow_node (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  kind                bpm_core.node_kind not null,
+  element             text not null,
+  name                text,
+  scope_node_id       text collate "C",
+  attached_to         text collate "C",
+  interrupting        boolean not null default true,
+  incoming            integer not null default 0,
+  outgoing            integer not null default 0,
+  task_type           text collate "C",
+  error_code          text collate "C",
+  message_name        text collate "C",
+  correlation_path    text,
+  timer_kind          text check (timer_kind in ('Duration', 'Date', 'Cycle', 'Cron')),
+  timer_rule          text,
+  attributes          jsonb not null default '{}',
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+);
+create index workflow_node_boundary on bpm_core.workflow_node (tenant_id, workflow_version_id, attached_to) where attached_to is not null;
+comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
+comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
+comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
+comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
+comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
+comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
+comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all.';
+comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
+comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
+
+create table bpm_core.workflow_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  source_id           text collate "C" not null,
+  ord                 integer not null,
+  flow_id             text collate "C" not null,
+  target_id           text collate "C" not null,
+  target_kind         bpm_core.node_kind not null,
+  condition           jsonpath,
+  condition_constants jsonb not null default '{}',
+  condition_source    text,
+  is_default          boolean not null default false,
+  name                text,
+  primary key (tenant_id, workflow_version_id, source_id, ord),
+  unique (tenant_id, workflow_version_id, flow_id),
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
+  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
+);
+create index workflow_flow_target on bpm_core.workflow_flow (tenant_id, workflow_version_id, target_id);
+comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
+comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+
+create table bpm_core.workflow_task_binding (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  task_version_id     uuid not null,
+  task_type           text collate "C" not null,
+  max_attempts        integer not null check (max_attempts between 1 and 1000),
+  lease               interval not null check (lease between interval '1 second' and interval '1 day'),
+  priority_level      smallint not null default 1 check (priority_level between 0 and 2),
+  assignee            text,
+  candidate_groups    text[] not null default '{}',
+  destination_code    text collate "C",
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
+  foreign key (tenant_id, task_version_id) references bpm_core.task_version
+);
+comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
+comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
+comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
+
+create table bpm_core.process_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.process_version (
+  tenant_id     text collate "C" not null default '',
+  id            uuid not null,
+  definition_id uuid not null,
+  version       integer not null check (version > 0),
+  status        bpm_core.version_status not null,
+  content_hash  bytea not null,
+  name          text,
+  created_by    text not null,
+  published_at  timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.process_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
+
+create table bpm_core.process_workflow_binding (
+  tenant_id           text collate "C" not null default '',
+  process_version_id  uuid not null,
+  binding_key         text collate "C" not null,
+  workflow_version_id uuid not null,
+  position            integer not null,
+  depends_on          text[] not null default '{}',
+  start_condition     jsonpath,
+  primary key (tenant_id, process_version_id, binding_key),
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+);
+comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
+
+create table bpm_core.destination (
+  tenant_id          text collate "C" not null default '',
+  id                 uuid not null,
+  code               text collate "C" not null,
+  kind               text not null check (kind in ('http')),
+  secret_ref         text,
+  config             jsonb not null default '{}' check (jsonb_typeof(config) = 'object'),
+  key_header         text not null default 'Idempotency-Key',
+  key_retention      interval not null default interval '24 hours',
+  conflict_means     text not null default 'Failed' check (conflict_means in ('Failed', 'Sent', 'Pending')),
+  resend_allowed     boolean not null default false,
+  server_error_safe  boolean not null default false,
+  receipt_path       text,
+  max_attempts       integer not null default 10 check (max_attempts between 1 and 1000),
+  backoff            interval not null default interval '1 second',
+  backoff_cap        interval not null default interval '5 minutes',
+  lease              interval not null default interval '60 seconds',
+  ordered            boolean not null default false,
+  created_by         text not null,
+  created_at         timestamptz not null,
+  updated_at         timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+comment on table bpm_core.destination is 'Where commands go and how the receiver behaves (its profile). Never a token or a password: secret_ref names where the driver finds it.';
+comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
+comment on column bpm_core.destination.resend_allowed is 'The receiver honours the key: an Unknown command may be sent again within key_retention.';
+comment on column bpm_core.destination.server_error_safe is '500, 502 and 504 from this receiver mean that nothing was stored.';

@@ -1,0 +1,283 @@
+-- How it moves: instances, tokens, joins, timers, messages, the inbox, incidents.
+-- Hot tables: narrow rows, one partial index per picker, no foreign key to shared rows (KEY SHARE locks on them cost two thirds of the throughput).
+
+create type bpm_core.process_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled');
+create type bpm_core.workflow_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled', 'Skipped');
+create type bpm_core.token_state as enum ('Ready', 'Executing', 'Waiting', 'Failed', 'Completed', 'Terminated');
+create type bpm_core.token_mode as enum ('Forward', 'Compensation');
+create type bpm_core.timer_status as enum ('Scheduled', 'Held', 'Fired', 'Cancelled');
+create type bpm_core.subscription_state as enum ('Open', 'Consumed', 'Closed');
+create type bpm_core.message_state as enum ('Buffered', 'Correlated', 'Expired');
+create type bpm_core.incident_state as enum ('Open', 'Resolved');
+
+-- One token on its way. Arriving: node_id is where it enters, flow_id the flow it came over (null at a start).
+-- Leaving: node_id is what it leaves, flow_id the flow it takes; null = its only outgoing flow.
+-- version_id is the workflow version; scope_id the zero uuid at the root.
+create type bpm_core.moving as (
+  tenant_id   text,
+  instance_id uuid,
+  version_id  uuid,
+  scope_id    uuid,
+  token_id    uuid,
+  node_id     text,
+  flow_id     text
+);
+
+-- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
+create type bpm_core.pick_position as (
+  reached_at timestamptz,
+  reached_id uuid,
+  safe_at    timestamptz,
+  mark_at    timestamptz,
+  horizon    xid8,
+  checked_at timestamptz,
+  check_cost interval,
+  full_at    timestamptz
+);
+
+create table bpm_core.business_case (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  business_key text collate "C" not null check (length(business_key) between 1 and 300),
+  state        text not null default 'Open' check (state in ('Open', 'Closed')),
+  lock_version integer not null default 0,
+  created_at   timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, business_key)
+);
+
+create table bpm_core.process_instance (
+  tenant_id          text collate "C" not null default '',
+  id                 uuid not null,
+  business_case_id   uuid,
+  process_version_id uuid not null,
+  status             bpm_core.process_status not null default 'Running',
+  version            integer not null default 0,
+  variables          jsonb not null default '{}',
+  business_key       text collate "C",
+  started_by         text not null,
+  created_at         timestamptz not null,
+  updated_at         timestamptz not null,
+  ended_at           timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  foreign key (tenant_id, business_case_id) references bpm_core.business_case,
+  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled')))
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index process_instance_of_key on bpm_core.process_instance (tenant_id, business_key) where business_key is not null;
+comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
+
+create table bpm_core.workflow_instance (
+  tenant_id           text collate "C" not null default '',
+  id                  uuid not null,
+  process_instance_id uuid not null,
+  workflow_version_id uuid not null,
+  role_version_id     uuid not null,
+  binding_key         text collate "C" not null default 'main',
+  trigger_key         text collate "C" not null default '',
+  parent_token_id     uuid,
+  ends_process        boolean not null default true,
+  depth               smallint not null default 0,
+  status              bpm_core.workflow_status not null default 'Running',
+  lock_version        integer not null default 0,
+  live_tokens         integer not null default 0 check (live_tokens >= 0),
+  variables           jsonb not null default '{}',
+  created_at          timestamptz not null,
+  ended_at            timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  unique (tenant_id, process_instance_id, binding_key, trigger_key),
+  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
+comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
+comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row.';
+
+create table bpm_core.scope (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  parent_scope_id      uuid,
+  node_id              text collate "C" not null,
+  variables            jsonb not null default '{}',
+  live_tokens          integer not null default 0 check (live_tokens >= 0),
+  mi_index             integer,
+  mi_total             integer,
+  state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
+);
+create index scope_of_instance on bpm_core.scope (tenant_id, workflow_instance_id);
+comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-process, transaction. The root scope has no row; in keys it is the zero uuid.';
+
+create table bpm_core.token_transition (
+  from_state bpm_core.token_state not null,
+  to_state   bpm_core.token_state not null,
+  primary key (from_state, to_state)
+);
+comment on table bpm_core.token_transition is 'The moves a token may make, for tests and the invariant; not looked up on every move.';
+insert into bpm_core.token_transition (from_state, to_state) values
+  ('Ready', 'Executing'), ('Ready', 'Terminated'),
+  ('Executing', 'Waiting'), ('Executing', 'Completed'), ('Executing', 'Failed'), ('Executing', 'Terminated'), ('Executing', 'Ready'),
+  ('Waiting', 'Executing'), ('Waiting', 'Waiting'), ('Waiting', 'Ready'), ('Waiting', 'Completed'), ('Waiting', 'Failed'), ('Waiting', 'Terminated'),
+  ('Failed', 'Ready'), ('Failed', 'Terminated');
+
+create table bpm_core.token (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null default '00000000-0000-0000-0000-000000000000',
+  node_id              text collate "C" not null,
+  via_flow_id          text collate "C",
+  visit                integer not null default 0,
+  state                bpm_core.token_state not null,
+  mode                 bpm_core.token_mode not null default 'Forward',
+  attempt              integer not null default 0,
+  version              integer not null default 0,
+  steps                integer not null default 0,
+  parallel_group_id    uuid,
+  updated_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index token_of_instance on bpm_core.token (tenant_id, workflow_instance_id);
+create index token_ready on bpm_core.token (tenant_id, updated_at, id) where state = 'Ready';
+comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
+comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
+comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
+comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
+
+create table bpm_core.parallel_join (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  round                integer not null,
+  parallel_group_id    uuid,
+  expected             integer not null check (expected > 0),
+  joined               integer not null check (joined between 1 and expected),
+  fired_at             timestamptz,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id, round),
+  check ((fired_at is not null) <= (joined = expected))
+);
+create table bpm_core.parallel_join_arrival (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  flow_id              text collate "C" not null,
+  round                integer not null,
+  token_id             uuid not null,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round)
+);
+comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
+
+create table bpm_core.timer (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid,
+  process_version_id   uuid,
+  token_id             uuid,
+  visit                integer not null default 0,
+  node_id              text collate "C" not null,
+  kind                 text not null check (kind in ('Duration', 'Date', 'Cycle', 'Cron')),
+  rule                 text not null,
+  time_zone            text,
+  anchor_at            timestamptz not null,
+  repetition           integer not null default 0,
+  scheduled_at         timestamptz not null,
+  due_at               timestamptz not null,
+  remaining            integer,
+  catch_up             text not null default 'Once' check (catch_up in ('Once', 'All', 'Skip')),
+  status               bpm_core.timer_status not null default 'Scheduled',
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  check ((workflow_instance_id is null) <> (process_version_id is null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
+create index timer_of_token on bpm_core.timer (tenant_id, token_id);
+comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + repetition × interval.';
+comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
+comment on column bpm_core.timer.remaining is 'Repetitions left after this one; null: endless or not repeating.';
+
+create table bpm_core.subscription (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid,
+  process_version_id   uuid,
+  token_id             uuid,
+  visit                integer not null default 0,
+  node_id              text collate "C" not null,
+  kind                 text not null check (kind in ('Message', 'Signal', 'Conditional')),
+  name                 text collate "C" not null,
+  correlation_key      text collate "C",
+  state                bpm_core.subscription_state not null default 'Open',
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  check ((workflow_instance_id is null) <> (process_version_id is null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index subscription_open on bpm_core.subscription (tenant_id, name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_of_token on bpm_core.subscription (tenant_id, token_id);
+comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
+
+create table bpm_core.message (
+  tenant_id       text collate "C" not null default '',
+  id              uuid not null,
+  name            text collate "C" not null,
+  correlation_key text collate "C" not null,
+  message_id      text collate "C",
+  payload         jsonb not null default '{}',
+  content_hash    bytea not null,
+  state           bpm_core.message_state not null,
+  correlated_to   uuid,
+  received_at     timestamptz not null,
+  expires_at      timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, message_id),
+  check ((correlated_to is not null) = (state = 'Correlated'))
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
+create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
+create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
+create index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
+comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+
+create table bpm_core.inbox (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
+  target_id    uuid not null,
+  kind         text not null check (kind in ('Message', 'TaskResult', 'CancelInstance')),
+  payload      jsonb not null,
+  available_at timestamptz not null,
+  attempts     integer not null default 0,
+  last_error   text,
+  primary key (tenant_id, id)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
+create index inbox_due on bpm_core.inbox (tenant_id, available_at, id);
+create index inbox_of_target on bpm_core.inbox (tenant_id, target_id, id);
+comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
+
+create table bpm_core.incident (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid,
+  node_id              text collate "C",
+  code                 text not null,
+  message              text not null,
+  detail               jsonb not null default '{}',
+  state                bpm_core.incident_state not null default 'Open',
+  created_at           timestamptz not null,
+  resolved_at          timestamptz,
+  resolved_by          text,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
+);
+create index incident_of_instance on bpm_core.incident (tenant_id, workflow_instance_id);
+create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
+comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';

@@ -1,0 +1,100 @@
+-- Who does it: tasks, their attempts, results, dead letters.
+
+create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
+create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 'Released', 'Cancelled');
+create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
+create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
+
+create table bpm_core.task_instance (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid not null,
+  visit                integer not null,
+  node_id              text collate "C" not null,
+  task_version_id      uuid not null,
+  task_type            text collate "C" not null,
+  state                bpm_core.task_state not null default 'Ready',
+  priority_level       smallint not null default 1,
+  available_at         timestamptz not null,
+  attempt              integer not null default 0,
+  max_attempts         integer not null,
+  lease                interval not null,
+  fencing_token        bigint not null default 0,
+  worker_id            text,
+  claimed_at           timestamptz,
+  lease_until          timestamptz,
+  claim_request_id     text,
+  input                jsonb,
+  assignee             text,
+  candidate_groups     text[],
+  due_at               timestamptz,
+  follow_up_at         timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, token_id) references bpm_core.token,
+  check ((state = 'Executing') = (worker_id is not null and lease_until is not null and claimed_at is not null)),
+  check (attempt <= max_attempts)
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
+create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
+create index task_of_instance on bpm_core.task_instance (tenant_id, workflow_instance_id);
+comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
+comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
+comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
+comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
+
+create table bpm_core.execution (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  worker_id        text not null,
+  fencing_token    bigint not null,
+  claimed_at       timestamptz not null,
+  lease_until      timestamptz not null,
+  ended_at         timestamptz not null,
+  state            bpm_core.execution_state not null,
+  outcome          bpm.outcome not null,
+  error            jsonb,
+  primary key (tenant_id, task_instance_id, attempt)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
+comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
+
+create table bpm_core.result (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  output           jsonb not null,
+  verdict          bpm_core.verdict not null default 'Accepted',
+  reasons          jsonb,
+  content_hash     bytea not null,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, attempt)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+
+create table bpm_core.dead_letter (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid,
+  task_instance_id     uuid,
+  outbox_id            uuid,
+  incident_id          uuid,
+  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox')),
+  error                jsonb not null,
+  payload              jsonb,
+  variables            jsonb not null default '{}',
+  state                bpm_core.dead_letter_state not null default 'Open',
+  created_at           timestamptz not null,
+  closed_by            text,
+  closed_at            timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Open') = (closed_by is null and closed_at is null))
+);
+create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
+create index dead_letter_of_instance on bpm_core.dead_letter (tenant_id, workflow_instance_id);
+create index dead_letter_of_incident on bpm_core.dead_letter (tenant_id, incident_id);
+comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';

@@ -1,0 +1,45 @@
+-- Who allows it.
+
+create type bpm_core.approval_status as enum ('Pending', 'Approved', 'Rejected', 'Expired', 'Cancelled');
+create type bpm_core.approval_effect as enum ('Pending', 'Applied');
+
+create table bpm_core.approval_record (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  node_id              text collate "C" not null,
+  token_id             uuid not null,
+  visit                integer not null,
+  task_type            text collate "C" not null,
+  status               bpm_core.approval_status not null default 'Pending',
+  effect               bpm_core.approval_effect not null default 'Pending',
+  decided_by           text,
+  decided_at           timestamptz,
+  note                 text,
+  expires_at           timestamptz,
+  escalate_to          text,
+  required_approvals   integer not null default 1 check (required_approvals > 0),
+  excluded_actors      text[] not null default '{}',
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, workflow_instance_id, node_id, token_id, visit),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, token_id) references bpm_core.token,
+  check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
+  check (effect = 'Pending' or status <> 'Pending')
+) with (fillfactor = 85);
+create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
+  where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
+create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
+comment on table bpm_core.approval_record is 'A decision taken once (status) and its effect (effect), which can be driven again. Before the decision no task exists.';
+
+create table bpm_core.approval_vote (
+  tenant_id   text collate "C" not null default '',
+  approval_id uuid not null,
+  actor       text collate "C" not null,
+  vote        text not null check (vote in ('Approve', 'Reject')),
+  note        text,
+  at          timestamptz not null,
+  primary key (tenant_id, approval_id, actor),
+  foreign key (tenant_id, approval_id) references bpm_core.approval_record
+);
