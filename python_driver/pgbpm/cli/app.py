@@ -1,0 +1,65 @@
+"""What every command gets: the configuration, the tenant, and the way to the database."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from pgbpm.config import Config
+from pgbpm.db import Connection, Database, open_database
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The object of a command's context (``@pass_app``)."""
+
+    config: Config
+    tenant: str = ""
+
+    @contextlib.contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database with the schema this version needs (see :func:`pgbpm.db.open_database`)."""
+        with open_database(self.config) as database:
+            yield database
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """One autocommit connection with dict rows."""
+        with self.database() as database, database.connect() as conn:
+            yield conn
+
+    def call(self, conn: Connection, function: str, **arguments: Any) -> list[dict[str, Any]]:
+        """All rows of ``bpm.<function>`` called with named arguments and the tenant.
+
+        Dicts and lists of dicts are passed as jsonb; arguments that are None are left out, so
+        that the function's default counts.
+        """
+        given = {name: _adapt(value) for name, value in arguments.items() if value is not None}
+        given.setdefault("p_tenant_id", self.tenant)
+        query = sql.SQL("select * from {}({})").format(
+            sql.Identifier("bpm", function),
+            sql.SQL(", ").join(
+                sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+                for name in given
+            ),
+        )
+        return list(conn.execute(query, given))
+
+
+def _adapt(value: Any) -> Any:
+    if isinstance(value, dict) or (
+        isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
+    ):
+        return Jsonb(value)
+    return value
+
+
+pass_app = click.make_pass_decorator(App)

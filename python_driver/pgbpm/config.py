@@ -1,0 +1,241 @@
+"""Configuration: defaults < TOML file < environment (``BPM__SECTION__KEY``).
+
+The file is ``--config PATH``, else ``BPM_CONFIG``, else ``pgbpm.toml`` in the working directory
+if it is there. A section is a TOML table, a key one of the fields below. To add an option, add a
+field to the dataclass of its section: type, default and checks are read from it.
+
+Example::
+
+    [database]
+    url = "postgresql://bpm@db/bpm"
+    max_connections = 20
+
+    [engine]
+    approval_required_task_types = ["release-order"]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgbpm.errors import ConfigError
+
+ENV_PREFIX = "BPM__"
+DEFAULT_FILE = "pgbpm.toml"
+
+
+def option(default: Any, help: str, *, minimum: float | None = None) -> Any:
+    """A configuration field with its help text and, for numbers, its smallest value."""
+    return field(default=default, metadata={"help": help, "minimum": minimum})
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseConfig:
+    """Which database, and how it is used."""
+
+    url: str | None = option(None, "connection string; without one an embedded server is used")
+    max_connections: int = option(10, "largest size of a connection pool", minimum=1)
+    migrate_on_start: bool = option(
+        True,
+        "apply pending migrations when opening; if false, refuse to start while any is pending",
+    )
+    connect_timeout_s: int = option(10, "seconds to wait for one connection", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """The embedded server."""
+
+    dir: str = option(".pgbpm", "folder of data, log and state, relative to the project folder")
+    bin_dir: str | None = option(None, "folder with postgres and initdb; else wheel, else system")
+    port: int = option(
+        0, "TCP port on 127.0.0.1 (password needed); 0 = private socket only", minimum=0
+    )
+    ephemeral: bool = option(False, "throw the server away when the command ends")
+    durable: bool = option(True, "fsync and full page writes on; off only for throw-away data")
+    start_timeout_s: float = option(
+        60.0, "seconds to wait for a start, recovery included", minimum=0
+    )
+    stop_timeout_s: float = option(30.0, "seconds for a fast stop, then immediate", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """Settings that live in the database; only those given here are written there."""
+
+    timer_poll_interval_ms: int | None = option(
+        None, "pause between two looks for due timers", minimum=1
+    )
+    timer_batch_size: int | None = option(None, "timers fired per call", minimum=1)
+    approval_required_task_types: tuple[str, ...] | None = option(
+        None, "task types that need an approval before a task exists"
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Setting name (``engine.…``) → JSON value of what was explicitly configured."""
+        pairs = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        return {
+            f"engine.{name}": list(value) if isinstance(value, tuple) else value
+            for name, value in pairs
+            if value is not None
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerConfig:
+    """The runner (``pgbpm run``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole configuration; ``project_dir`` is where relative folders start."""
+
+    database: DatabaseConfig = field(default_factory=DatabaseConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    runner: RunnerConfig = field(default_factory=RunnerConfig)
+    project_dir: Path = field(default_factory=Path.cwd)
+    file: Path | None = None
+
+    def with_values(self, section: str, **values: Any) -> Config:
+        """A copy with some values of one section replaced (for command line options)."""
+        changed = dataclasses.replace(getattr(self, section), **values)
+        return dataclasses.replace(self, **{section: changed})
+
+
+SECTIONS: dict[str, Any] = {
+    "database": DatabaseConfig,
+    "server": ServerConfig,
+    "engine": EngineConfig,
+    "runner": RunnerConfig,
+}
+
+
+def load(path: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the configuration.
+
+    ``path`` names the TOML file (it must exist then); ``environ`` defaults to ``os.environ``.
+    Raises :class:`ConfigError` for unknown sections and keys, wrong types and values out of range.
+    """
+    environ = os.environ if environ is None else environ
+    file = _find_file(path, environ)
+    values: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    if file is not None:
+        _read_file(file, values)
+    _read_environ(environ, values)
+    sections = {name: SECTIONS[name](**given) for name, given in values.items()}
+    project_dir = file.resolve().parent if file is not None else Path.cwd()
+    return Config(**sections, project_dir=project_dir, file=file)
+
+
+def _find_file(path: str | Path | None, environ: Mapping[str, str]) -> Path | None:
+    named = path or environ.get("BPM_CONFIG")
+    if named:
+        file = Path(named)
+        if not file.is_file():
+            raise ConfigError(f"configuration file {file} does not exist")
+        return file
+    file = Path.cwd() / DEFAULT_FILE
+    return file if file.is_file() else None
+
+
+def _read_file(file: Path, values: dict[str, dict[str, Any]]) -> None:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: not valid TOML: {error}") from error
+    for section, table in document.items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"{file}: {section!r} stands outside of a section")
+        for key, value in table.items():
+            spec = _spec(section, key, str(file))
+            values[section][key] = _coerce(value, spec, f"{file}: {section}.{key}")
+
+
+def _read_environ(environ: Mapping[str, str], values: dict[str, dict[str, Any]]) -> None:
+    for name in sorted(environ):
+        if not name.startswith(ENV_PREFIX):
+            continue
+        section, _, key = name[len(ENV_PREFIX) :].lower().partition("__")
+        spec = _spec(section, key, f"environment variable {name}")
+        values[section][key] = _coerce(_parse(environ[name], spec, name), spec, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    kind: Any
+    optional: bool
+    minimum: float | None
+
+
+def _spec(section: str, key: str, where: str) -> _Spec:
+    if section not in SECTIONS:
+        raise _unknown(f"{where}: unknown section {section!r}", section, list(SECTIONS))
+    hints = typing.get_type_hints(SECTIONS[section])
+    if key not in hints:
+        raise _unknown(f"{where}: unknown key {section}.{key}", key, list(hints))
+    hint = hints[key]
+    optional = isinstance(hint, types.UnionType) and type(None) in hint.__args__
+    kind = next(a for a in hint.__args__ if a is not type(None)) if optional else hint
+    spec_field = next(f for f in dataclasses.fields(SECTIONS[section]) if f.name == key)
+    return _Spec(kind, optional, spec_field.metadata.get("minimum"))
+
+
+def _unknown(message: str, word: str, known: list[str]) -> ConfigError:
+    close = difflib.get_close_matches(word, known, n=1)
+    hint = (
+        f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(known)) or 'none'}"
+    )
+    return ConfigError(message, hint=hint)
+
+
+def _parse(text: str, spec: _Spec, where: str) -> Any:
+    """The value an environment variable's text stands for; an empty text means not given."""
+    if spec.optional and text == "":
+        return None
+    if spec.kind is bool:
+        word = text.strip().lower()
+        if word in {"true", "1", "yes", "on"}:
+            return True
+        if word in {"false", "0", "no", "off"}:
+            return False
+        raise ConfigError(f"{where}: {text!r} is not a boolean (true or false)")
+    if spec.kind in {int, float}:
+        try:
+            return spec.kind(text)
+        except ValueError:
+            raise ConfigError(f"{where}: {text!r} is not a number") from None
+    if spec.kind is str:
+        return text
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ConfigError(f"{where}: {text!r} is not a JSON array") from None
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _coerce(value: Any, spec: _Spec, where: str) -> Any:
+    if value is None and spec.optional:
+        return None
+    if spec.kind == tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise ConfigError(f"{where}: expected a list of strings, not {value!r}")
+        return tuple(value)
+    if spec.kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not spec.kind:
+        raise ConfigError(f"{where}: expected {spec.kind.__name__}, not {value!r}")
+    if spec.minimum is not None and value < spec.minimum:
+        raise ConfigError(f"{where}: must be at least {spec.minimum:g}, not {value!r}")
+    return value

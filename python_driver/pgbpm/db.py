@@ -1,0 +1,141 @@
+"""Connections: to the configured database, or to the embedded server where none is configured."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
+from psycopg_pool import AsyncConnectionPool
+
+from pgbpm import migrations
+from pgbpm.config import Config
+from pgbpm.errors import ServerError
+from pgbpm.server import EmbeddedServer, ephemeral_server
+
+Connection = psycopg.Connection[DictRow]
+AsyncConnection = psycopg.AsyncConnection[DictRow]
+AsyncPool = AsyncConnectionPool[AsyncConnection]
+
+APPLICATION = "pgbpm"
+"""All our sessions carry an application name that starts with this (``pgbpm/run``, …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A reachable database; ``server`` is set if it is our embedded one."""
+
+    url: str
+    config: Config
+    server: EmbeddedServer | None = None
+
+    def connect(self, component: str = "cli", *, autocommit: bool = True) -> Connection:
+        """A connection whose rows are dicts. Each call of the engine is its own transaction
+        unless ``autocommit`` is off."""
+        return connect(self.url, component, autocommit=autocommit, timeout_s=self._timeout_s)
+
+    def async_pool(self, component: str = "run", **options: Any) -> AsyncPool:
+        """A pool of async autocommit connections with dict rows, not opened yet.
+
+        At most ``database.max_connections``; ``options`` go to ``AsyncConnectionPool``.
+        """
+        settings: dict[str, Any] = {"min_size": 1, "max_size": self.config.database.max_connections}
+        return AsyncConnectionPool(
+            self.url,
+            connection_class=AsyncConnection,
+            kwargs={
+                "autocommit": True,
+                "row_factory": dict_row,
+                "application_name": f"{APPLICATION}/{component}",
+                "connect_timeout": self._timeout_s,
+            },
+            open=False,
+            **(settings | options),
+        )
+
+    @property
+    def _timeout_s(self) -> int:
+        return self.config.database.connect_timeout_s
+
+
+def connect(
+    url: str, component: str = "cli", *, autocommit: bool = True, timeout_s: int = 10
+) -> Connection:
+    """A connection to ``url`` with dict rows; :class:`ServerError` if the server is not there."""
+    try:
+        return psycopg.connect(
+            url,
+            autocommit=autocommit,
+            row_factory=dict_row,
+            application_name=f"{APPLICATION}/{component}",
+            connect_timeout=timeout_s,
+        )
+    except psycopg.OperationalError as error:
+        raise ServerError(
+            f"cannot connect to the database: {str(error).strip()}",
+            hint="check database.url (BPM__DATABASE__URL); without one an embedded server is used",
+        ) from error
+
+
+@contextlib.contextmanager
+def reach_database(config: Config) -> Iterator[Database]:
+    """The database as it is: a URL, or the embedded server, started if it does not run.
+
+    A server started here is our child and stops at the end of the block.
+    """
+    if config.database.url:
+        yield Database(config.database.url, config)
+    elif config.server.ephemeral:
+        with ephemeral_server(config.server) as server:
+            yield Database(server.url, config, server)
+    else:
+        server = project_server(config)
+        try:
+            status = server.acquire()
+            assert status.url is not None
+            yield Database(status.url, config, server)
+        finally:
+            server.release()
+
+
+@contextlib.contextmanager
+def open_database(config: Config, *, settings: bool = False) -> Iterator[Database]:
+    """The database with the schema this version needs.
+
+    With ``database.migrate_on_start`` pending migrations are applied; without it
+    :class:`PendingMigrationsError` names them. After a migration, and always with ``settings``,
+    the engine settings of the configuration are written.
+    """
+    with reach_database(config) as database:
+        with database.connect("migrate") as conn:
+            applied: list[int] = []
+            if config.database.migrate_on_start:
+                applied = migrations.run(conn)
+            else:
+                migrations.validate(conn)
+            if applied or settings:
+                push_settings(conn, config)
+        yield database
+
+
+def project_server(config: Config) -> EmbeddedServer:
+    """The embedded server of the project folder (not necessarily running)."""
+    return EmbeddedServer(config.project_dir / config.server.dir, config.server)
+
+
+def push_settings(conn: Connection, config: Config) -> dict[str, Any]:
+    """Write the explicitly configured engine settings to the database; returns them.
+
+    Needs the role ``bpm_admin``.
+    """
+    given = config.engine.given()
+    for name, value in given.items():
+        conn.execute(
+            "select bpm.set_setting(p_name => %s, p_value => %s)",
+            [name, Jsonb(value)],
+        )
+    return given
