@@ -3,7 +3,7 @@
 create type bpm_core.history_kind as enum (
   'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'VariablesSet',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
-  'TaskCreated', 'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
   'TimerStarted', 'TimerFired', 'TimerCancelled',
   'MessageAwaited', 'MessageReceived', 'SubscriptionClosed',
   'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',

@@ -12,7 +12,7 @@ create type bpm_core.incident_state as enum ('Open', 'Resolved');
 
 -- One token on its way. Arriving: node_id is where it enters, flow_id the flow it came over (null at a start).
 -- Leaving: node_id is what it leaves, flow_id the flow it takes; null = its only outgoing flow.
--- version_id is the workflow version; scope_id the zero uuid at the root.
+-- version_id is the workflow version; scope_id the zero uuid at the root; kind, set when arriving, names the enter_… function.
 create type bpm_core.moving as (
   tenant_id   text,
   instance_id uuid,
@@ -20,7 +20,24 @@ create type bpm_core.moving as (
   scope_id    uuid,
   token_id    uuid,
   node_id     text,
-  flow_id     text
+  flow_id     text,
+  kind        bpm_core.node_kind
+);
+
+-- A token that cannot go on, and why.
+create type bpm_core.trouble as (
+  token   bpm_core.moving,
+  code    text,
+  message text,
+  detail  jsonb
+);
+
+-- A BPMN error raised at the activity a token rests on; handle is the caller's own number for it.
+create type bpm_core.thrown as (
+  handle  integer,
+  token   bpm_core.moving,
+  code    text,
+  message text
 );
 
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
@@ -121,7 +138,7 @@ insert into bpm_core.token_transition (from_state, to_state) values
   ('Ready', 'Executing'), ('Ready', 'Terminated'),
   ('Executing', 'Waiting'), ('Executing', 'Completed'), ('Executing', 'Failed'), ('Executing', 'Terminated'), ('Executing', 'Ready'),
   ('Waiting', 'Executing'), ('Waiting', 'Waiting'), ('Waiting', 'Ready'), ('Waiting', 'Completed'), ('Waiting', 'Failed'), ('Waiting', 'Terminated'),
-  ('Failed', 'Ready'), ('Failed', 'Terminated');
+  ('Failed', 'Ready'), ('Failed', 'Waiting'), ('Failed', 'Terminated');
 
 create table bpm_core.token (
   tenant_id            text collate "C" not null default '',
@@ -137,13 +154,16 @@ create table bpm_core.token (
   version              integer not null default 0,
   steps                integer not null default 0,
   parallel_group_id    uuid,
+  ready_at             timestamptz,
   updated_at           timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index token_of_instance on bpm_core.token (tenant_id, workflow_instance_id);
-create index token_ready on bpm_core.token (tenant_id, updated_at, id) where state = 'Ready';
+create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
+comment on column bpm_core.token.ready_at is 'When it was parked; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';

@@ -5,6 +5,24 @@ create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 
 create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
 create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
 
+-- Where a claim looks: one task type at one priority level, behind (from_at, from_id).
+create type bpm_core.claim_slot as (task_type text, priority_level smallint, from_at timestamptz, from_id uuid);
+create type bpm_core.slot_scan as (
+  task_type text, priority_level smallint, from_at timestamptz, from_id uuid, look_back boolean, settled boolean, whole boolean,
+  position bpm_core.pick_position);
+create type bpm_core.claimed_task as (
+  slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+
+-- What a worker says of a task it holds, and what of it was accepted under the locks.
+create type bpm_core.answer as (
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+create type bpm_core.accepted as (
+  item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb);
+-- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
+create type bpm_core.failure as (
+  item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
+
 create table bpm_core.task_instance (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,

@@ -1,0 +1,47 @@
+-- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
+-- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
+-- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
+-- opened together at the end, so that the keys are locked once and sorted.
+create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_step_budget constant integer := 1000;
+  v_arriving    bpm_core.moving[] := p_arriving;
+  v_leaving     bpm_core.moving[];
+  v_waiting     bpm_core.moving[] := '{}';
+  v_hops        integer := 0;
+  v_some_ended  boolean;
+  r_group       record;
+begin
+  while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
+    v_hops := v_hops + 1;
+    v_leaving := '{}';
+    v_some_ended := false;
+    for r_group in
+      select a.kind, array_agg(a) as arriving
+        from unnest(v_arriving) a
+       group by a.kind
+       order by a.kind
+    loop
+      if v_some_ended then
+        r_group.arriving := bpm_core.drop_dead(r_group.arriving);
+        v_leaving := bpm_core.drop_dead(v_leaving);
+      end if;
+      v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
+      if r_group.kind = 'MessageCatch' then
+        v_waiting := v_waiting || r_group.arriving;
+      end if;
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
+    end loop;
+    v_arriving := bpm_core.follow_flows(v_leaving);
+  end loop;
+  perform bpm_core.park_tokens(v_arriving, v_hops);
+  perform bpm_core.open_waits(v_waiting);
+end
+$$;

@@ -1,0 +1,19 @@
+-- Where do leaving tokens arrive? One look-up per token: the flow carries the kind of its target.
+-- Returns:  moving[], arriving; a token whose flow_id is null follows its node's only flow.
+create or replace function bpm_core.follow_flows(p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
+      from unnest(p_leaving) l
+      join bpm_core.workflow_flow f
+        on f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+       and (l.flow_id is null or f.flow_id = l.flow_id));
+end
+$$;

@@ -1,0 +1,11 @@
+-- What a token sees: process variables, then those of its workflow; the nearer wins. Called in FROM, where it is inlined.
+-- Returns:  one row, variables jsonb object.
+create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid)
+returns table (variables jsonb)
+language sql stable
+as $$
+  select p.variables || w.variables
+    from bpm_core.workflow_instance w
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id
+$$;

@@ -1,0 +1,40 @@
+-- Like claim_tasks, from where the caller's positions stand; what runners use. Hand back the positions with the next claim, also after an empty one.
+-- After a rolled-back claim drop them.
+-- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
+--           next_due_at (when the next task of these types becomes ready; null: none known).
+-- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
+-- Writes:   task_instance. Locks: task_instance, skip locked.
+create or replace function bpm.claim_tasks_at(
+  p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
+  p_positions jsonb default null, p_tenant_id text default '')
+returns table (tasks jsonb, positions jsonb, next_due_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz;
+  v_scans   bpm_core.slot_scan[];
+  v_claimed bpm_core.claimed_task[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  v_now := bpm_core.now();
+  v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
+  v_claimed := array(
+    select c
+      from bpm_core.claim_ready_tasks(
+             p_tenant_id, p_worker,
+             array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
+             p_limit, p_lease, p_request_id, v_now) c);
+  tasks := coalesce((
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
+  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
+  if cardinality(v_claimed) < p_limit then
+    next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
+  end if;
+  return next;
+end
+$$;
