@@ -1,0 +1,34 @@
+-- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says.
+-- Run at the end of every migration that creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
+-- Writes:   privileges only. Run by the owner.
+create or replace function bpm_core.apply_grants()
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_object record;
+begin
+  -- Only the global form can take from PUBLIC what PostgreSQL gives it by default on functions.
+  alter default privileges revoke execute on functions from public;
+  revoke all on schema bpm, bpm_core from public;
+  revoke all on all tables in schema bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  revoke all on all tables in schema bpm from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  revoke all on all sequences in schema bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  revoke all on all routines in schema bpm, bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  grant usage on schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  grant select on all tables in schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  -- The one private function that runs with the rights of whoever reads a view.
+  grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  for r_object in
+    select p.oid::regprocedure as signature,
+           array_to_string(array['bpm_admin', case when g.reader then 'bpm_reader' end, case when g.worker then 'bpm_worker' end,
+                                 case when g.operator then 'bpm_operator' end], ', ') as roles
+      from pg_proc p
+      left join bpm_core.function_grant g on g.function_name = p.proname
+     where p.pronamespace = 'bpm'::regnamespace
+  loop
+    execute format('grant execute on function %s to %s', r_object.signature, r_object.roles);
+  end loop;
+end
+$$;
