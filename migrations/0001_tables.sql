@@ -1,0 +1,980 @@
+-- Types and tables.
+-- Written from sql/ by `make baseline` until the first release; from then on it never changes.
+
+-- Clock, ids, errors, settings, tenants. The few tables here are global, small and read-mostly.
+
+create type bpm.outcome as enum (
+  'Done', 'Completed', 'Failed', 'Retrying', 'Released', 'Extended', 'Sent', 'Unknown', 'Pending', 'LeaseLost', 'Cancelled',
+  'WrongState', 'NotFound', 'Rejected', 'Conflict', 'Suspended', 'TooLate');
+comment on type bpm.outcome is 'What a set-based command says of each item. Closed: an item that failed leaves with its outcome, it does not raise.';
+
+create type bpm_core.capability as enum ('reader', 'worker', 'operator', 'admin');
+
+create table bpm_core.setting (
+  name       text collate "C" primary key check (name ~ '^[a-z_]+(\.[a-z_0-9]+)+$'),
+  value      jsonb not null,
+  updated_at timestamptz not null,
+  updated_by text not null
+);
+comment on table bpm_core.setting is 'Engine settings that differ from their default. Set by bpm.set_setting, read by bpm_core.setting_*.';
+
+create table bpm_core.tenant (
+  tenant_id  text collate "C" primary key check (length(tenant_id) <= 200),
+  name       text not null,
+  state      text not null default 'Active' check (state in ('Active', 'Suspended')),
+  limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
+  created_at timestamptz not null
+);
+comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+
+create table bpm_core.tenant_grant (
+  role_name      text collate "C" not null,
+  tenant_pattern text collate "C" not null,
+  capability     bpm_core.capability not null,
+  granted_by     text not null,
+  granted_at     timestamptz not null,
+  primary key (role_name, tenant_pattern, capability)
+);
+comment on table bpm_core.tenant_grant is
+  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. admin includes the others, operator and worker include reader.';
+
+-- What happened and what is true. Append-only.
+
+create type bpm_core.history_kind as enum (
+  'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'VariablesSet',
+  'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
+  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+  'TimerStarted', 'TimerFired', 'TimerCancelled',
+  'MessageAwaited', 'MessageReceived', 'SubscriptionClosed',
+  'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',
+  'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
+  'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
+comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';
+
+create table bpm_core.history_event (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  seq                  bigint generated always as identity (cache 1),
+  at                   timestamptz not null,
+  kind                 bpm_core.history_kind not null,
+  token_id             uuid,
+  node_id              text collate "C",
+  from_state           text,
+  to_state             text,
+  actor                text,
+  detail               jsonb,
+  primary key (tenant_id, workflow_instance_id, seq, at)
+) partition by range (at);
+comment on table bpm_core.history_event is
+  'Every change of instance, token, timer, decision and delivery, written in the transaction of the change; never updated. Per instance seq is commit order: it is drawn under the instance lock.';
+comment on column bpm_core.history_event.detail is 'What replay needs beyond the columns, for instance the patch of variables of a completed task.';
+
+create table bpm_core.audit_event (
+  tenant_id         text collate "C" not null default '',
+  id                uuid not null,
+  actor             text not null,
+  action            text not null,
+  aggregate_type    text not null,
+  aggregate_id      text not null,
+  aggregate_version integer,
+  trace_id          text,
+  reason            text,
+  detail            jsonb not null default '{}',
+  at                timestamptz not null,
+  primary key (tenant_id, id)
+);
+create index audit_event_of_aggregate on bpm_core.audit_event (tenant_id, aggregate_type, aggregate_id, at);
+comment on table bpm_core.audit_event is 'Every administrative or human action. What the machine does is in history_event.';
+
+create table bpm_core.idempotency_key (
+  tenant_id    text collate "C" not null default '',
+  operation    text collate "C" not null,
+  key          text collate "C" not null check (length(key) between 1 and 300),
+  request_hash bytea not null,
+  response     jsonb,
+  status       text not null default 'Done' check (status in ('Done')),
+  instance_id  uuid,
+  created_at   timestamptz not null,
+  expires_at   timestamptz not null,
+  primary key (tenant_id, operation, key)
+);
+create index idempotency_key_of_instance on bpm_core.idempotency_key (tenant_id, instance_id);
+create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
+comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
+
+-- What may run: definitions and their immutable versions, the compiled graph, destinations.
+
+create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
+create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
+
+-- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something.
+create type bpm_core.node_kind as enum (
+  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'TimerBoundary', 'ErrorBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask');
+
+create table bpm_core.role_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.role_version (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  definition_id    uuid not null,
+  version          integer not null check (version > 0),
+  status           bpm_core.version_status not null,
+  content_hash     bytea not null,
+  responsibilities jsonb not null default '{}',
+  created_by       text not null,
+  published_at     timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.role_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.role_definition add foreign key (tenant_id, published_version_id) references bpm_core.role_version;
+comment on table bpm_core.role_version is 'Responsibilities, policy, capabilities and context profile of an owner role; no model or provider names.';
+
+create table bpm_core.task_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.task_version (
+  tenant_id         text collate "C" not null default '',
+  id                uuid not null,
+  definition_id     uuid not null,
+  version           integer not null check (version > 0),
+  status            bpm_core.version_status not null,
+  content_hash      bytea not null,
+  task_type         text collate "C" not null check (length(task_type) between 1 and 200),
+  executor_kind     bpm_core.executor_kind not null default 'Service',
+  input_schema      jsonb,
+  result_schema     jsonb,
+  max_attempts      integer not null default 3 check (max_attempts between 1 and 1000),
+  backoff           interval not null default interval '1 second' check (backoff >= interval '0'),
+  backoff_factor    numeric not null default 2 check (backoff_factor between 1 and 100),
+  backoff_cap       interval not null default interval '5 minutes',
+  jitter            numeric not null default 0.1 check (jitter between 0 and 1),
+  lease             interval not null default interval '30 seconds' check (lease between interval '1 second' and interval '1 day'),
+  approval_required boolean not null default false,
+  exclusion_rule    jsonb,
+  created_by        text not null,
+  published_at      timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.task_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
+comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
+comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
+
+create table bpm_core.workflow_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.workflow_version (
+  tenant_id             text collate "C" not null default '',
+  id                    uuid not null,
+  definition_id         uuid not null,
+  version               integer not null check (version > 0),
+  status                bpm_core.version_status not null,
+  content_hash          bytea not null,
+  owner_role_version_id uuid not null,
+  name                  text,
+  graph                 jsonb not null,
+  bpmn_xml              text,
+  checksum              bytea,
+  created_by            text not null,
+  published_at          timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
+  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
+comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
+
+create table bpm_core.workflow_node (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  kind                bpm_core.node_kind not null,
+  element             text not null,
+  name                text,
+  scope_node_id       text collate "C",
+  attached_to         text collate "C",
+  interrupting        boolean not null default true,
+  incoming            integer not null default 0,
+  outgoing            integer not null default 0,
+  task_type           text collate "C",
+  error_code          text collate "C",
+  message_name        text collate "C",
+  correlation_path    text,
+  timer_kind          text check (timer_kind in ('Duration', 'Date', 'Cycle', 'Cron')),
+  timer_rule          text,
+  attributes          jsonb not null default '{}',
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+);
+create index workflow_node_boundary on bpm_core.workflow_node (tenant_id, workflow_version_id, attached_to) where attached_to is not null;
+comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
+comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
+comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
+comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
+comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
+comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
+comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all.';
+comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
+comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
+
+create table bpm_core.workflow_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  source_id           text collate "C" not null,
+  ord                 integer not null,
+  flow_id             text collate "C" not null,
+  target_id           text collate "C" not null,
+  target_kind         bpm_core.node_kind not null,
+  condition           jsonpath,
+  condition_constants jsonb not null default '{}',
+  condition_source    text,
+  is_default          boolean not null default false,
+  name                text,
+  primary key (tenant_id, workflow_version_id, source_id, ord),
+  unique (tenant_id, workflow_version_id, flow_id),
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
+  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
+);
+create index workflow_flow_target on bpm_core.workflow_flow (tenant_id, workflow_version_id, target_id);
+comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
+comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+
+create table bpm_core.workflow_task_binding (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  task_version_id     uuid not null,
+  task_type           text collate "C" not null,
+  max_attempts        integer not null check (max_attempts between 1 and 1000),
+  lease               interval not null check (lease between interval '1 second' and interval '1 day'),
+  priority_level      smallint not null default 1 check (priority_level between 0 and 2),
+  assignee            text,
+  candidate_groups    text[] not null default '{}',
+  destination_code    text collate "C",
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
+  foreign key (tenant_id, task_version_id) references bpm_core.task_version
+);
+comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
+comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
+comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
+
+create table bpm_core.process_definition (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  code                 text collate "C" not null,
+  published_version_id uuid,
+  archived_at          timestamptz,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+create table bpm_core.process_version (
+  tenant_id     text collate "C" not null default '',
+  id            uuid not null,
+  definition_id uuid not null,
+  version       integer not null check (version > 0),
+  status        bpm_core.version_status not null,
+  content_hash  bytea not null,
+  name          text,
+  created_by    text not null,
+  published_at  timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, definition_id, version),
+  foreign key (tenant_id, definition_id) references bpm_core.process_definition,
+  check ((status = 'Draft') = (published_at is null))
+);
+alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
+
+create table bpm_core.process_workflow_binding (
+  tenant_id           text collate "C" not null default '',
+  process_version_id  uuid not null,
+  binding_key         text collate "C" not null,
+  workflow_version_id uuid not null,
+  position            integer not null,
+  depends_on          text[] not null default '{}',
+  start_condition     jsonpath,
+  primary key (tenant_id, process_version_id, binding_key),
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+);
+comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
+
+create table bpm_core.destination (
+  tenant_id          text collate "C" not null default '',
+  id                 uuid not null,
+  code               text collate "C" not null,
+  kind               text not null check (kind in ('http')),
+  secret_ref         text,
+  config             jsonb not null default '{}' check (jsonb_typeof(config) = 'object'),
+  key_header         text not null default 'Idempotency-Key',
+  key_retention      interval not null default interval '24 hours',
+  conflict_means     text not null default 'Failed' check (conflict_means in ('Failed', 'Sent', 'Pending')),
+  resend_allowed     boolean not null default false,
+  server_error_safe  boolean not null default false,
+  receipt_path       text,
+  max_attempts       integer not null default 10 check (max_attempts between 1 and 1000),
+  backoff            interval not null default interval '1 second',
+  backoff_cap        interval not null default interval '5 minutes',
+  lease              interval not null default interval '60 seconds',
+  ordered            boolean not null default false,
+  created_by         text not null,
+  created_at         timestamptz not null,
+  updated_at         timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, code)
+);
+comment on table bpm_core.destination is 'Where commands go and how the receiver behaves (its profile). Never a token or a password: secret_ref names where the driver finds it.';
+comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
+comment on column bpm_core.destination.resend_allowed is 'The receiver honours the key: an Unknown command may be sent again within key_retention.';
+comment on column bpm_core.destination.server_error_safe is '500, 502 and 504 from this receiver mean that nothing was stored.';
+
+-- Working types of reader and compiler: arrays of these, no temporary tables, so that a file can be checked by a read-only caller.
+
+create type bpm_core.bpmn_element as (
+  pos        integer,
+  parent     integer,
+  space      text,
+  tag        text,
+  id         text,
+  attributes jsonb,
+  body       text
+);
+comment on type bpm_core.bpmn_element is
+  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the text of an element without children.';
+
+create type bpm_core.finding as (
+  severity text,
+  code     text,
+  message  text,
+  node_id  text,
+  flow_id  text,
+  line     integer,
+  hint     text
+);
+comment on type bpm_core.finding is 'One fault or warning about a BPMN file.';
+
+create type bpm_core.draft_process as (
+  pos        integer,
+  process_id text,
+  name       text,
+  executable boolean,
+  deployed   boolean
+);
+
+create type bpm_core.draft_node as (
+  pos              integer,
+  process_pos      integer,
+  scope_pos        integer,
+  scope_id         text,
+  scope_tag        text,
+  node_id          text,
+  tag              text,
+  name             text,
+  attributes       jsonb,
+  extensions       jsonb,
+  event            text,
+  definition       jsonb,
+  default_ref      text,
+  attached_to      text,
+  interrupting     boolean,
+  loop             text,
+  lane             text,
+  documentation    text,
+  incoming         integer,
+  outgoing         integer,
+  conditional      integer,
+  kind             bpm_core.node_kind,
+  task_type        text,
+  error_code       text,
+  message_name     text,
+  correlation_path text,
+  timer_kind       text,
+  timer_rule       text,
+  timer_path       text
+);
+comment on type bpm_core.draft_node is
+  'A flow node on its way from the drawing to workflow_node. extensions holds the extension elements below it, keyed alias:tag; event the kind of its event definition (none, timer, …, several).';
+
+create type bpm_core.draft_flow as (
+  pos              integer,
+  process_pos      integer,
+  scope_pos        integer,
+  flow_id          text,
+  name             text,
+  source_ref       text,
+  target_ref       text,
+  source_id        text,
+  target_id        text,
+  is_default       boolean,
+  condition_source text,
+  language         text,
+  condition        jsonpath,
+  problem          text,
+  ord              integer
+);
+comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
+
+-- How it moves: instances, tokens, joins, timers, messages, the inbox, incidents.
+-- Hot tables: narrow rows, one partial index per picker, no foreign key to shared rows (KEY SHARE locks on them cost two thirds of the throughput).
+
+create type bpm_core.process_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled');
+create type bpm_core.workflow_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled', 'Skipped');
+create type bpm_core.token_state as enum ('Ready', 'Executing', 'Waiting', 'Failed', 'Completed', 'Terminated');
+create type bpm_core.token_mode as enum ('Forward', 'Compensation');
+create type bpm_core.timer_status as enum ('Scheduled', 'Held', 'Fired', 'Cancelled');
+create type bpm_core.subscription_state as enum ('Open', 'Consumed', 'Closed');
+create type bpm_core.message_state as enum ('Buffered', 'Correlated', 'Expired');
+create type bpm_core.incident_state as enum ('Open', 'Resolved');
+
+-- One token on its way. Arriving: node_id is where it enters, flow_id the flow it came over (null at a start).
+-- Leaving: node_id is what it leaves, flow_id the flow it takes; null = its only outgoing flow.
+-- version_id is the workflow version; scope_id the zero uuid at the root; kind, set when arriving, names the enter_… function.
+create type bpm_core.moving as (
+  tenant_id   text,
+  instance_id uuid,
+  version_id  uuid,
+  scope_id    uuid,
+  token_id    uuid,
+  node_id     text,
+  flow_id     text,
+  kind        bpm_core.node_kind
+);
+
+-- Patches of one instance merge in the order of their items; later ones win.
+create aggregate bpm_core.jsonb_merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}');
+
+-- A token that cannot go on, and why.
+create type bpm_core.trouble as (
+  token   bpm_core.moving,
+  code    text,
+  message text,
+  detail  jsonb
+);
+
+-- A BPMN error raised at the activity a token rests on; handle is the caller's own number for it.
+create type bpm_core.thrown as (
+  handle  integer,
+  token   bpm_core.moving,
+  code    text,
+  message text
+);
+
+-- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
+create type bpm_core.pick_position as (
+  reached_at timestamptz,
+  reached_id uuid,
+  safe_at    timestamptz,
+  mark_at    timestamptz,
+  horizon    xid8,
+  checked_at timestamptz,
+  check_cost interval,
+  full_at    timestamptz
+);
+
+create table bpm_core.business_case (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  business_key text collate "C" not null check (length(business_key) between 1 and 300),
+  state        text not null default 'Open' check (state in ('Open', 'Closed')),
+  lock_version integer not null default 0,
+  created_at   timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, business_key)
+);
+
+create table bpm_core.process_instance (
+  tenant_id          text collate "C" not null default '',
+  id                 uuid not null,
+  business_case_id   uuid,
+  process_version_id uuid not null,
+  status             bpm_core.process_status not null default 'Running',
+  version            integer not null default 0,
+  variables          jsonb not null default '{}',
+  business_key       text collate "C",
+  started_by         text not null,
+  created_at         timestamptz not null,
+  updated_at         timestamptz not null,
+  ended_at           timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  foreign key (tenant_id, business_case_id) references bpm_core.business_case,
+  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled')))
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index process_instance_of_key on bpm_core.process_instance (tenant_id, business_key) where business_key is not null;
+comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
+
+create table bpm_core.workflow_instance (
+  tenant_id           text collate "C" not null default '',
+  id                  uuid not null,
+  process_instance_id uuid not null,
+  workflow_version_id uuid not null,
+  role_version_id     uuid not null,
+  binding_key         text collate "C" not null default 'main',
+  trigger_key         text collate "C" not null default '',
+  parent_token_id     uuid,
+  ends_process        boolean not null default true,
+  depth               smallint not null default 0,
+  status              bpm_core.workflow_status not null default 'Running',
+  lock_version        integer not null default 0,
+  live_tokens         integer not null default 0 check (live_tokens >= 0),
+  variables           jsonb not null default '{}',
+  created_at          timestamptz not null,
+  ended_at            timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  unique (tenant_id, process_instance_id, binding_key, trigger_key),
+  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
+comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
+comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row.';
+
+create table bpm_core.scope (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  parent_scope_id      uuid,
+  node_id              text collate "C" not null,
+  variables            jsonb not null default '{}',
+  live_tokens          integer not null default 0 check (live_tokens >= 0),
+  mi_index             integer,
+  mi_total             integer,
+  state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
+);
+create index scope_of_instance on bpm_core.scope (tenant_id, workflow_instance_id);
+comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-process, transaction. The root scope has no row; in keys it is the zero uuid.';
+
+create table bpm_core.token_transition (
+  from_state bpm_core.token_state not null,
+  to_state   bpm_core.token_state not null,
+  primary key (from_state, to_state)
+);
+comment on table bpm_core.token_transition is 'The moves a token may make, for tests and the invariant; not looked up on every move.';
+insert into bpm_core.token_transition (from_state, to_state) values
+  ('Ready', 'Executing'), ('Ready', 'Terminated'),
+  ('Executing', 'Waiting'), ('Executing', 'Completed'), ('Executing', 'Failed'), ('Executing', 'Terminated'), ('Executing', 'Ready'),
+  ('Waiting', 'Executing'), ('Waiting', 'Waiting'), ('Waiting', 'Ready'), ('Waiting', 'Completed'), ('Waiting', 'Failed'), ('Waiting', 'Terminated'),
+  ('Failed', 'Ready'), ('Failed', 'Waiting'), ('Failed', 'Terminated');
+
+create table bpm_core.token (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null default '00000000-0000-0000-0000-000000000000',
+  node_id              text collate "C" not null,
+  via_flow_id          text collate "C",
+  visit                integer not null default 0,
+  state                bpm_core.token_state not null,
+  mode                 bpm_core.token_mode not null default 'Forward',
+  attempt              integer not null default 0,
+  version              integer not null default 0,
+  steps                integer not null default 0,
+  parallel_group_id    uuid,
+  ready_at             timestamptz,
+  updated_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Ready') = (ready_at is not null))
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index token_of_instance on bpm_core.token (tenant_id, workflow_instance_id);
+create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
+comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
+comment on column bpm_core.token.ready_at is 'When it was parked; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
+comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
+comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
+
+create table bpm_core.parallel_join (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  round                integer not null,
+  parallel_group_id    uuid,
+  expected             integer not null check (expected > 0),
+  joined               integer not null check (joined between 1 and expected),
+  fired_at             timestamptz,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id, round),
+  check ((fired_at is not null) <= (joined = expected))
+);
+create table bpm_core.parallel_join_arrival (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  flow_id              text collate "C" not null,
+  round                integer not null,
+  token_id             uuid not null,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round)
+);
+comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
+
+create table bpm_core.timer (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid,
+  process_version_id   uuid,
+  token_id             uuid,
+  visit                integer not null default 0,
+  node_id              text collate "C" not null,
+  kind                 text not null check (kind in ('Duration', 'Date', 'Cycle', 'Cron')),
+  rule                 text not null,
+  time_zone            text,
+  anchor_at            timestamptz not null,
+  repetition           integer not null default 0,
+  scheduled_at         timestamptz not null,
+  due_at               timestamptz not null,
+  remaining            integer,
+  catch_up             text not null default 'Once' check (catch_up in ('Once', 'All', 'Skip')),
+  status               bpm_core.timer_status not null default 'Scheduled',
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  check ((workflow_instance_id is null) <> (process_version_id is null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
+create index timer_of_token on bpm_core.timer (tenant_id, token_id);
+comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + repetition × interval.';
+comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
+comment on column bpm_core.timer.remaining is 'Repetitions left after this one; null: endless or not repeating.';
+
+create table bpm_core.subscription (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid,
+  process_version_id   uuid,
+  token_id             uuid,
+  visit                integer not null default 0,
+  node_id              text collate "C" not null,
+  kind                 text not null check (kind in ('Message', 'Signal', 'Conditional')),
+  name                 text collate "C" not null,
+  correlation_key      text collate "C",
+  state                bpm_core.subscription_state not null default 'Open',
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, process_version_id) references bpm_core.process_version,
+  check ((workflow_instance_id is null) <> (process_version_id is null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index subscription_open on bpm_core.subscription (tenant_id, name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_of_token on bpm_core.subscription (tenant_id, token_id);
+comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
+
+create table bpm_core.message (
+  tenant_id       text collate "C" not null default '',
+  id              uuid not null,
+  name            text collate "C" not null,
+  correlation_key text collate "C" not null,
+  message_id      text collate "C",
+  payload         jsonb not null default '{}',
+  content_hash    bytea not null,
+  state           bpm_core.message_state not null,
+  correlated_to   uuid,
+  received_at     timestamptz not null,
+  expires_at      timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, message_id),
+  check ((correlated_to is not null) = (state = 'Correlated'))
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
+create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
+create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
+create index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
+comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+
+create table bpm_core.inbox (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
+  target_id    uuid not null,
+  kind         text not null check (kind in ('Message', 'TaskResult', 'CancelInstance')),
+  payload      jsonb not null,
+  available_at timestamptz not null,
+  attempts     integer not null default 0,
+  last_error   text,
+  primary key (tenant_id, id)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
+create index inbox_due on bpm_core.inbox (tenant_id, available_at, id);
+create index inbox_of_target on bpm_core.inbox (tenant_id, target_id, id);
+comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
+
+create table bpm_core.incident (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid,
+  node_id              text collate "C",
+  code                 text not null,
+  message              text not null,
+  detail               jsonb not null default '{}',
+  state                bpm_core.incident_state not null default 'Open',
+  created_at           timestamptz not null,
+  resolved_at          timestamptz,
+  resolved_by          text,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
+);
+create index incident_of_instance on bpm_core.incident (tenant_id, workflow_instance_id);
+create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
+comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';
+
+-- Who does it: tasks, their attempts, results, dead letters.
+
+create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
+create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 'Released', 'Cancelled');
+create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
+create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
+
+-- Where a claim looks: one task type at one priority level, behind (from_at, from_id).
+create type bpm_core.claim_slot as (task_type text, priority_level smallint, from_at timestamptz, from_id uuid);
+create type bpm_core.slot_scan as (
+  task_type text, priority_level smallint, from_at timestamptz, from_id uuid, look_back boolean, settled boolean, whole boolean,
+  position bpm_core.pick_position);
+create type bpm_core.claimed_task as (
+  slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+
+-- What a worker says of a task it holds, and what of it was accepted under the locks.
+create type bpm_core.answer as (
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+create type bpm_core.accepted as (
+  item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb);
+-- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
+create type bpm_core.failure as (
+  item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
+
+create table bpm_core.task_instance (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid not null,
+  visit                integer not null,
+  node_id              text collate "C" not null,
+  task_version_id      uuid not null,
+  task_type            text collate "C" not null,
+  state                bpm_core.task_state not null default 'Ready',
+  priority_level       smallint not null default 1,
+  available_at         timestamptz not null,
+  attempt              integer not null default 0,
+  max_attempts         integer not null,
+  lease                interval not null,
+  fencing_token        bigint not null default 0,
+  worker_id            text,
+  claimed_at           timestamptz,
+  lease_until          timestamptz,
+  claim_request_id     text,
+  input                jsonb,
+  assignee             text,
+  candidate_groups     text[],
+  due_at               timestamptz,
+  follow_up_at         timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, token_id) references bpm_core.token,
+  check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
+  check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
+  check (attempt <= max_attempts)
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
+create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
+create index task_of_token on bpm_core.task_instance (tenant_id, workflow_instance_id, token_id);
+comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
+comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
+comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
+comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
+
+create table bpm_core.execution (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  worker_id        text not null,
+  fencing_token    bigint not null,
+  claimed_at       timestamptz not null,
+  lease_until      timestamptz not null,
+  ended_at         timestamptz not null,
+  state            bpm_core.execution_state not null,
+  outcome          bpm.outcome not null,
+  error            jsonb,
+  primary key (tenant_id, task_instance_id, attempt)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
+comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
+
+create table bpm_core.result (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  output           jsonb not null,
+  verdict          bpm_core.verdict not null default 'Accepted',
+  reasons          jsonb,
+  content_hash     bytea not null,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, attempt)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+
+create table bpm_core.dead_letter (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid,
+  task_instance_id     uuid,
+  outbox_id            uuid,
+  incident_id          uuid,
+  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox')),
+  error                jsonb not null,
+  payload              jsonb,
+  variables            jsonb not null default '{}',
+  state                bpm_core.dead_letter_state not null default 'Open',
+  created_at           timestamptz not null,
+  closed_by            text,
+  closed_at            timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check ((state = 'Open') = (closed_by is null and closed_at is null))
+);
+create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
+create index dead_letter_of_instance on bpm_core.dead_letter (tenant_id, workflow_instance_id);
+create index dead_letter_of_incident on bpm_core.dead_letter (tenant_id, incident_id);
+comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
+
+-- Who allows it.
+
+create type bpm_core.approval_status as enum ('Pending', 'Approved', 'Rejected', 'Expired', 'Cancelled');
+create type bpm_core.approval_effect as enum ('Pending', 'Applied');
+
+create table bpm_core.approval_record (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  node_id              text collate "C" not null,
+  token_id             uuid not null,
+  visit                integer not null,
+  task_type            text collate "C" not null,
+  status               bpm_core.approval_status not null default 'Pending',
+  effect               bpm_core.approval_effect not null default 'Pending',
+  decided_by           text,
+  decided_at           timestamptz,
+  note                 text,
+  expires_at           timestamptz,
+  escalate_to          text,
+  required_approvals   integer not null default 1 check (required_approvals > 0),
+  excluded_actors      text[] not null default '{}',
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  unique (tenant_id, workflow_instance_id, node_id, token_id, visit),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, token_id) references bpm_core.token,
+  check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
+  check (effect = 'Pending' or status <> 'Pending')
+) with (fillfactor = 85);
+create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
+  where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
+create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
+comment on table bpm_core.approval_record is 'A decision taken once (status) and its effect (effect), which can be driven again. Before the decision no task exists.';
+
+create table bpm_core.approval_vote (
+  tenant_id   text collate "C" not null default '',
+  approval_id uuid not null,
+  actor       text collate "C" not null,
+  vote        text not null check (vote in ('Approve', 'Reject')),
+  note        text,
+  at          timestamptz not null,
+  primary key (tenant_id, approval_id, actor),
+  foreign key (tenant_id, approval_id) references bpm_core.approval_record
+);
+
+-- What leaves: commands to the outside and their attempts.
+
+create type bpm_core.command_state as enum ('Pending', 'Sending', 'Sent', 'Failed', 'Unknown', 'Reconciling', 'Manual', 'Cancelled');
+
+create table bpm_core.outbox (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  command_id           uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid not null,
+  visit                integer not null,
+  node_id              text collate "C" not null,
+  task_type            text collate "C" not null,
+  destination_id       uuid not null,
+  destination_code     text collate "C" not null,
+  destination_snapshot jsonb not null,
+  payload              jsonb not null,
+  payload_hash         bytea not null,
+  state                bpm_core.command_state not null default 'Pending',
+  available_at         timestamptz not null,
+  attempt              integer not null default 0,
+  max_attempts         integer not null,
+  fencing_token        bigint not null default 0,
+  worker_id            text,
+  lease_until          timestamptz,
+  sequence_key         text collate "C",
+  first_sent_at        timestamptz,
+  receipt              jsonb,
+  last_error           jsonb,
+  created_at           timestamptz not null,
+  ended_at             timestamptz,
+  primary key (tenant_id, id),
+  unique (tenant_id, command_id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, destination_id) references bpm_core.destination,
+  check ((state = 'Sending') = (worker_id is not null and lease_until is not null)),
+  check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index outbox_pending on bpm_core.outbox (tenant_id, available_at, id) where state = 'Pending';
+create index outbox_lease on bpm_core.outbox (tenant_id, lease_until, id) where state = 'Sending';
+create index outbox_unknown on bpm_core.outbox (tenant_id, available_at, id) where state = 'Unknown';
+create index outbox_of_instance on bpm_core.outbox (tenant_id, workflow_instance_id);
+comment on table bpm_core.outbox is 'A command to the outside. command_id is what the receiver sees; it and the payload never change. A command that may have been sent is never Pending again by itself.';
+comment on column bpm_core.outbox.destination_snapshot is 'Address and receiver profile as they were when the command was written.';
+
+create table bpm_core.delivery_attempt (
+  tenant_id     text collate "C" not null default '',
+  outbox_id     uuid not null,
+  attempt       integer not null,
+  worker_id     text not null,
+  fencing_token bigint not null,
+  ended_at      timestamptz not null,
+  outcome       bpm_core.command_state not null,
+  detail        jsonb not null default '{}',
+  primary key (tenant_id, outbox_id, attempt),
+  foreign key (tenant_id, outbox_id) references bpm_core.outbox
+);
+comment on table bpm_core.delivery_attempt is 'One attempt that ended, with what was seen. Append-only.';

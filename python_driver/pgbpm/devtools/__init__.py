@@ -1,0 +1,1 @@
+"""Tools for those who develop pgbpm itself: throw-away databases, baseline, next migration."""
