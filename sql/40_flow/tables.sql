@@ -24,6 +24,9 @@ create type bpm_core.moving as (
   kind        bpm_core.node_kind
 );
 
+-- Patches of one instance merge in the order of their items; later ones win.
+create aggregate bpm_core.jsonb_merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}');
+
 -- A token that cannot go on, and why.
 create type bpm_core.trouble as (
   token   bpm_core.moving,

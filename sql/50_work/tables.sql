@@ -50,12 +50,13 @@ create table bpm_core.task_instance (
   follow_up_at         timestamptz,
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
-  check ((state = 'Executing') = (worker_id is not null and lease_until is not null and claimed_at is not null)),
+  check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
+  check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts)
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
-create index task_of_instance on bpm_core.task_instance (tenant_id, workflow_instance_id);
+create index task_of_token on bpm_core.task_instance (tenant_id, workflow_instance_id, token_id);
 comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
 comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
 comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';

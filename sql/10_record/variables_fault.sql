@@ -1,0 +1,33 @@
+-- Is this a map of variables we take? An object, within the caps, no text that forges a wire form of ours.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.variables_fault(p_variables jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit integer;
+  v_name  text;
+begin
+  if jsonb_typeof(p_variables) is distinct from 'object' then
+    return format('Variables must be a JSON object, not %s.', coalesce(jsonb_typeof(p_variables), 'missing'));
+  end if;
+  if pg_column_size(p_variables) > 65536 then
+    v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
+    if pg_column_size(p_variables) > v_limit then
+      return format('Variables of %s bytes exceed the limit of %s bytes.', pg_column_size(p_variables), v_limit);
+    end if;
+  end if;
+  if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
+    select v.key into v_name
+      from jsonb_each_text(p_variables) v
+     where v.value ~ '^__[a-z]+:' and v.value !~ '^__encrypted:' and not bpm_core.is_wire_json(v.value)
+     order by v.key
+     limit 1;
+    if v_name is not null then
+      return format('Variable %s starts with a reserved prefix but is no wire form.', v_name);
+    end if;
+  end if;
+  return null;
+end
+$$;

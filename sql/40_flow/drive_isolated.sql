@@ -1,0 +1,36 @@
+-- Drives arriving tokens inside the one subtransaction of a command (law 11): if it raises, half by half, and one that raises alone
+-- becomes an incident where it arrived. What was accepted before (results, decisions) and the locks stay.
+-- Raises:   40P01, 40001, 55P03 and cancellation as they come: the caller repeats the whole command.
+create or replace function bpm_core.drive_isolated(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer := coalesce(cardinality(p_arriving), 0);
+  v_error text;
+begin
+  if v_count = 0 then
+    return;
+  end if;
+  begin
+    perform bpm_core.drive(p_arriving);
+    return;
+  exception
+    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+      raise;
+    when others then
+      v_error := format('%s (%s)', sqlerrm, sqlstate);
+  end;
+  if v_count = 1 then
+    perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+  else
+    -- Halving costs a logarithm of subtransactions when one token among many is bad.
+    perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);
+    perform bpm_core.drive_isolated(p_arriving[v_count / 2 + 1 : ]);
+  end if;
+end
+$$;

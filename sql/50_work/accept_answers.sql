@@ -1,0 +1,47 @@
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
+-- Writes:   task_instance, execution, result, history_event: one row each per answer.
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.accepted[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_accepted bpm_core.accepted[];
+begin
+  with answer as materialized (
+    select distinct on (a.task_id) a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
+      from unnest(p_answers) a
+     where a.variables is not null
+     order by a.task_id, a.item),
+  done as (
+    update bpm_core.task_instance t
+       set state = 'Completed'
+      from answer a
+     where t.tenant_id = p_tenant_id and t.id = a.task_id
+       and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+              a.variables, a.output, a.content_hash),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+    select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
+      from done d),
+  kept as (
+    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
+    select p_tenant_id, d.id, d.attempt, d.output, d.content_hash, d.worker_id, p_now
+      from done d),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
+           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+      from done d
+     order by d.item)
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables)::bpm_core.accepted order by d.item)
+    into v_accepted
+    from done d;
+  return coalesce(v_accepted, '{}');
+end
+$$;

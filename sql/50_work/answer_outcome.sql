@@ -1,0 +1,32 @@
+-- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
+-- Returns:  outcome.
+create or replace function bpm_core.answer_outcome(p_tenant_id text, p_answer bpm_core.answer)
+returns bpm.outcome
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+  v_hash bytea;
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_answer.task_id;
+  if not found then
+    return 'NotFound';
+  elsif p_answer.variables is null then
+    return 'Rejected';
+  elsif r_task.state = 'Cancelled' then
+    return 'Cancelled';
+  elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
+    return 'LeaseLost';
+  elsif r_task.state = 'Completed' then
+    select r.content_hash into v_hash
+      from bpm_core.result r
+     where r.tenant_id = p_tenant_id and r.task_instance_id = r_task.id and r.attempt = r_task.attempt;
+    return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end;
+  end if;
+  return 'WrongState';
+end
+$$;

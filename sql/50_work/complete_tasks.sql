@@ -1,0 +1,39 @@
+-- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
+--           WrongState, NotFound), instance_status.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
+-- Locks:    workflow_instance, then task_instance, both sorted.
+-- Source:   seed B, transaction cookbook, "Complete step"; seed A, 9.1.
+create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_answers := bpm_core.parse_answers(p_items);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
+  if cardinality(v_accepted) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  end if;
+  return query
+  select a.item, a.task_id,
+         case when a.item = any (v.items) then 'Completed' else bpm_core.answer_outcome(p_tenant_id, a) end,
+         w.status::text
+    from unnest(v_answers) a
+   cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
+    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = a.task_id
+    left join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
+   order by a.item;
+end
+$$;

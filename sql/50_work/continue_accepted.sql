@@ -1,0 +1,28 @@
+-- Moves the tokens of accepted tasks on: patches merged per instance in item order, what else waited on the token closed, then advance.
+-- Writes:   workflow_instance once, and whatever the nodes ahead write.
+create or replace function bpm_core.continue_accepted(p_tenant_id text, p_accepted bpm_core.accepted[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1, variables = w.variables || p.patch
+    from (select a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
+            from unnest(p_accepted) a group by a.instance_id) p
+   where w.tenant_id = p_tenant_id and w.id = p.instance_id;
+  v_leaving := array(
+    select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_accepted) a
+      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = a.instance_id
+      join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = a.token_id
+     order by a.item);
+  perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.advance_isolated(v_leaving);
+end
+$$;

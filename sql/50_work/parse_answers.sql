@@ -1,0 +1,20 @@
+-- Reads the items of complete_tasks. An item whose variables we do not take keeps variables null: its outcome will be Rejected.
+-- Returns:  answer[], item counts from 1.
+-- Raises:   as check_items.
+create or replace function bpm_core.parse_answers(p_items jsonb)
+returns bpm_core.answer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  return array(
+    select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
+               case when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
+               coalesce(i.item -> 'result', v.variables),
+               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     cross join lateral (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) v(variables)
+     order by i.n);
+end
+$$;
