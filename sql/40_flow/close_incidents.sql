@@ -1,0 +1,30 @@
+-- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with closed as (
+    update bpm_core.incident i
+       set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
+      from unnest(p_hosts) h
+     where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id and i.token_id = h.token_id and i.state = 'Open'
+    returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
+  buried as (
+    update bpm_core.dead_letter d
+       set state = 'Discarded', closed_by = 'engine', closed_at = v_now
+      from closed c
+     where d.tenant_id = c.tenant_id and d.incident_id = c.id and d.state = 'Open')
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  select c.tenant_id, c.workflow_instance_id, v_now, 'IncidentResolved', c.token_id, c.node_id, 'engine',
+         jsonb_build_object('incident', c.id, 'closed', true)
+    from closed c;
+end
+$$;

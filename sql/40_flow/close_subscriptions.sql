@@ -1,0 +1,23 @@
+-- Closes the message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.close_subscriptions(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with closed as (
+    update bpm_core.subscription s
+       set state = 'Closed'
+      from unnest(p_tokens) k(id)
+     where s.tenant_id = p_tenant_id and s.token_id = k.id and s.state = 'Open'
+    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,
+         jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;

@@ -1,0 +1,22 @@
+-- Cancels the timers that wait on these tokens.
+-- Writes:   timer, history_event.
+create or replace function bpm_core.close_timers_of_tokens(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with closed as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from unnest(p_tokens) k(id)
+     where t.tenant_id = p_tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+    returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from closed c;
+end
+$$;

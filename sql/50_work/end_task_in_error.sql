@@ -1,0 +1,42 @@
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns bpm.outcome
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_token  bpm_core.moving;
+  v_caught boolean;
+begin
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
+  select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    into v_token
+    from bpm_core.token t
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id;
+  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
+  update bpm_core.task_instance t
+     set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error, 'variables', p_variables));
+  if v_caught then
+    perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
+    return 'Done';
+  end if;
+  perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  return 'Failed';
+end
+$$;

@@ -1,0 +1,34 @@
+-- Says that attempts failed. With attempts left the task is ready again after its backoff, else it becomes a dead letter and an incident.
+-- p_items: [{"task_id", "fencing_token", "error": text or object, "retryable": true, "retry_in_seconds": n}], at most 1,000.
+-- Returns:  one row per item: item, task_id, outcome (Retrying, Failed; also for an unchanged repeat; LeaseLost, Cancelled, Conflict, NotFound), next_attempt_at.
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   task_instance, execution, history_event; when exhausted token, incident, dead_letter.
+-- Locks:    workflow_instance, then task_instance, both sorted.
+create or replace function bpm.fail_tasks(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, task_id uuid, outcome bpm.outcome, next_attempt_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_failures bpm_core.failure[];
+  v_settled  jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_failures := bpm_core.parse_failures(p_items);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select f.task_id from unnest(v_failures) f));
+  select jsonb_object_agg(s.id, case when s.state = 'Ready' then 'Retrying' else 'Failed' end)
+    into v_settled
+    from bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now()) s;
+  return query
+  select f.item, f.task_id,
+         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f)),
+         case when t.state = 'Ready' then t.available_at end
+    from unnest(v_failures) f
+    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = f.task_id
+   order by f.item;
+end
+$$;
