@@ -1,0 +1,37 @@
+-- Is this a setting we know, with a value it can have? The list of all settings.
+-- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
+create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_known record;
+begin
+  select k.lowest, k.highest into r_known
+    from (values
+      ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_value_bytes', 1024, 100000000),
+      ('engine.max_variables_bytes', 1024, 100000000),
+      ('engine.timer_batch_size', 1, 10000),
+      ('engine.timer_poll_interval_ms', 10, 3600000),
+      ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
+   where k.name = p_name;
+  if not found then
+    return format('There is no setting %L.', p_name);
+  elsif p_value is null then
+    return null;
+  elsif r_known.lowest is null then
+    if jsonb_typeof(p_value) <> 'array'
+       or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')
+       or exists (select from jsonb_array_elements_text(p_value) t(task_type) where length(t.task_type) > 200) then
+      return format('%s takes an array of task types, not %s.', p_name, p_value);
+    end if;
+  elsif jsonb_typeof(p_value) <> 'number' or (p_value)::numeric % 1 <> 0
+        or (p_value)::numeric not between r_known.lowest and r_known.highest then
+    return format('%s takes a whole number from %s to %s, not %s.', p_name, r_known.lowest, r_known.highest, p_value);
+  end if;
+  return null;
+end
+$$;

@@ -1,0 +1,94 @@
+-- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
+-- that the planner drops those whose columns nobody asked for.
+
+create or replace view bpm.instance with (security_barrier) as
+select p.tenant_id,
+       p.id as process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as process_code,
+       v.version as process_version,
+       p.business_key,
+       p.status::text as status,
+       p.variables || coalesce(w.variables, '{}') as variables,
+       p.started_by,
+       p.created_at,
+       p.updated_at,
+       p.ended_at,
+       (select sum(l.live_tokens)::integer
+          from bpm_core.workflow_instance l
+         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as live_tokens,
+       (select count(*)::integer
+          from bpm_core.workflow_instance l
+          join bpm_core.incident i on i.tenant_id = l.tenant_id and i.workflow_instance_id = l.id and i.state = 'Open'
+         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as open_incidents
+  from bpm_core.process_instance p
+  left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
+  left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.workflow_instance w
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+ where p.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+
+create or replace view bpm.timer with (security_barrier) as
+select t.tenant_id,
+       t.id as timer_id,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       t.token_id,
+       t.node_id,
+       t.kind,
+       t.rule,
+       t.time_zone,
+       t.status::text as status,
+       t.scheduled_at,
+       t.due_at,
+       t.repetition,
+       t.remaining,
+       t.catch_up
+  from bpm_core.timer t
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.timer is 'Timers of waits and boundaries: Scheduled, Held, Fired or Cancelled.';
+
+create or replace view bpm.message with (security_barrier) as
+select m.tenant_id,
+       m.id,
+       m.name,
+       m.correlation_key,
+       m.message_id,
+       m.payload,
+       m.state::text as state,
+       m.received_at,
+       m.expires_at,
+       w.process_instance_id,
+       s.workflow_instance_id,
+       s.node_id
+  from bpm_core.message m
+  left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
+  left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+ where m.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+
+create or replace view bpm.incident with (security_barrier) as
+select i.tenant_id,
+       i.id as incident_id,
+       w.process_instance_id,
+       i.workflow_instance_id,
+       p.business_key,
+       i.token_id,
+       i.node_id,
+       n.name as node_name,
+       i.code,
+       i.message,
+       i.detail,
+       i.state::text as state,
+       i.created_at,
+       i.resolved_at,
+       i.resolved_by
+  from bpm_core.incident i
+  left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
+ where i.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';

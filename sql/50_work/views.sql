@@ -1,0 +1,96 @@
+-- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.task with (security_barrier) as
+select t.tenant_id,
+       t.id as task_id,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       p.business_key,
+       t.token_id,
+       t.node_id,
+       n.name as node_name,
+       t.task_type,
+       t.state::text as state,
+       t.priority_level,
+       t.available_at,
+       t.attempt,
+       t.max_attempts,
+       t.fencing_token,
+       t.worker_id,
+       t.claimed_at,
+       t.lease_until,
+       t.input,
+       t.assignee,
+       t.candidate_groups,
+       t.due_at,
+       t.follow_up_at
+  from bpm_core.task_instance t
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task is 'Offers of work, for machines and (type bpm:user) for people. worker_id and lease_until are those of the running attempt while the state is Executing.';
+
+-- While an attempt runs it lives in its task row; when it ends it becomes a row of execution.
+create or replace view bpm.execution with (security_barrier) as
+select e.tenant_id,
+       e.task_instance_id as task_id,
+       e.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       t.task_type,
+       e.state::text as state,
+       e.worker_id,
+       e.fencing_token,
+       e.claimed_at,
+       e.lease_until,
+       e.ended_at,
+       e.outcome,
+       e.error
+  from bpm_core.execution e
+  left join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select t.tenant_id,
+       t.id,
+       t.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       t.task_type,
+       'Running',
+       t.worker_id,
+       t.fencing_token,
+       t.claimed_at,
+       t.lease_until,
+       null,
+       null,
+       null
+  from bpm_core.task_instance t
+ where t.state = 'Executing'
+   and t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.execution is 'Attempts: Running, or how they ended (Succeeded, Failed, Expired, Released, Cancelled).';
+
+create or replace view bpm.dead_letter with (security_barrier) as
+select l.tenant_id,
+       l.id as dead_letter_id,
+       w.process_instance_id,
+       l.workflow_instance_id,
+       p.business_key,
+       l.kind,
+       l.token_id,
+       l.task_instance_id as task_id,
+       l.outbox_id,
+       l.incident_id,
+       l.error,
+       l.payload,
+       l.variables,
+       l.state::text as state,
+       l.created_at,
+       l.closed_by,
+       l.closed_at
+  from bpm_core.dead_letter l
+  left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.dead_letter is 'Work that used up its attempts or was refused. requeue_dead_letter gives it fresh attempts, discard_dead_letter closes it.';
