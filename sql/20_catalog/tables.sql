@@ -256,3 +256,89 @@ comment on table bpm_core.destination is 'Where commands go and how the receiver
 comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
 comment on column bpm_core.destination.resend_allowed is 'The receiver honours the key: an Unknown command may be sent again within key_retention.';
 comment on column bpm_core.destination.server_error_safe is '500, 502 and 504 from this receiver mean that nothing was stored.';
+
+-- Working types of reader and compiler: arrays of these, no temporary tables, so that a file can be checked by a read-only caller.
+
+create type bpm_core.bpmn_element as (
+  pos        integer,
+  parent     integer,
+  space      text,
+  tag        text,
+  id         text,
+  attributes jsonb,
+  body       text
+);
+comment on type bpm_core.bpmn_element is
+  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the text of an element without children.';
+
+create type bpm_core.finding as (
+  severity text,
+  code     text,
+  message  text,
+  node_id  text,
+  flow_id  text,
+  line     integer,
+  hint     text
+);
+comment on type bpm_core.finding is 'One fault or warning about a BPMN file.';
+
+create type bpm_core.draft_process as (
+  pos        integer,
+  process_id text,
+  name       text,
+  executable boolean,
+  deployed   boolean
+);
+
+create type bpm_core.draft_node as (
+  pos              integer,
+  process_pos      integer,
+  scope_pos        integer,
+  scope_id         text,
+  scope_tag        text,
+  node_id          text,
+  tag              text,
+  name             text,
+  attributes       jsonb,
+  extensions       jsonb,
+  event            text,
+  definition       jsonb,
+  default_ref      text,
+  attached_to      text,
+  interrupting     boolean,
+  loop             text,
+  lane             text,
+  documentation    text,
+  incoming         integer,
+  outgoing         integer,
+  conditional      integer,
+  kind             bpm_core.node_kind,
+  task_type        text,
+  error_code       text,
+  message_name     text,
+  correlation_path text,
+  timer_kind       text,
+  timer_rule       text,
+  timer_path       text
+);
+comment on type bpm_core.draft_node is
+  'A flow node on its way from the drawing to workflow_node. extensions holds the extension elements below it, keyed alias:tag; event the kind of its event definition (none, timer, …, several).';
+
+create type bpm_core.draft_flow as (
+  pos              integer,
+  process_pos      integer,
+  scope_pos        integer,
+  flow_id          text,
+  name             text,
+  source_ref       text,
+  target_ref       text,
+  source_id        text,
+  target_id        text,
+  is_default       boolean,
+  condition_source text,
+  language         text,
+  condition        jsonpath,
+  problem          text,
+  ord              integer
+);
+comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';

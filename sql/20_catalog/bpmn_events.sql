@@ -1,0 +1,37 @@
+-- The event definitions of all events, those by reference resolved.
+-- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and of a single one its attributes,
+--           with the timer's rule as timer_kind and timer_rule, and ref, the local id it points to.
+create or replace function bpm_core.bpmn_events(p_elements bpm_core.bpmn_element[])
+returns table (node_pos integer, event text, definition jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with element as materialized (select e.* from unnest(p_elements) e where e.space = 'bpmn'),
+  drawn as (
+    select d.parent as node_pos, d.pos, d.tag, d.attributes, d.pos as at
+      from element d
+     where d.tag like '%EventDefinition' and d.parent > 0
+    union all
+    select r.parent, d.pos, coalesce(d.tag, 'missingEventDefinition'), coalesce(d.attributes, jsonb_build_object('missing', btrim(r.body))), r.pos
+      from element r
+      left join element d on d.parent = 0 and d.tag like '%EventDefinition'
+                         and (d.id = btrim(r.body) or d.id = regexp_replace(btrim(r.body), '^[^:]*:', ''))
+     where r.tag = 'eventDefinitionRef'
+  ),
+  timer as (
+    select t.parent as pos, min(t.tag) as tag, min(btrim(t.body)) as rule
+      from element t
+     where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
+     group by t.parent
+  )
+  select d.node_pos,
+         case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
+         case when count(*) = 1 then
+           (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
+             'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
+             'timer_rule', min(t.rule),
+             'definition_pos', min(d.pos)))
+         end
+    from drawn d left join timer t on t.pos = d.pos
+   group by d.node_pos
+$$;

@@ -1,0 +1,20 @@
+-- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
+-- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
+create or replace function bpm_core.compile_bpmn(
+  p_elements bpm_core.bpmn_element[], p_strict boolean, p_tenant_id text,
+  out processes bpm_core.draft_process[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out findings bpm_core.finding[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_drawn bpm_core.draft_node[];
+  v_lines bpm_core.draft_flow[];
+begin
+  processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
+  v_drawn := bpm_core.draft_nodes(p_elements);
+  v_lines := bpm_core.draft_flows(p_elements, v_drawn);
+  v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
+  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  findings := '{}';
+end
+$$;

@@ -1,0 +1,34 @@
+-- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope.
+-- Returns:  draft_flow[], in document order. A flow without an id gets one from its place among the flows of its process.
+create or replace function bpm_core.draft_flows(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns bpm_core.draft_flow[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with flow as materialized (
+    select s.process_pos, s.pos as scope_pos, e.pos, nullif(btrim(e.attributes ->> 'name'), '') as name,
+           coalesce(e.id, 'flow:' || row_number() over (partition by s.process_pos order by e.pos)) as flow_id,
+           btrim(e.attributes ->> 'sourceRef') as source_ref, btrim(e.attributes ->> 'targetRef') as target_ref
+      from unnest(p_elements) e
+      join bpm_core.bpmn_scopes(p_elements) s on s.pos = e.parent
+      join bpm_core.bpmn_processes(p_elements) p on p.pos = s.process_pos and p.deployed
+     where e.space = 'bpmn' and e.tag = 'sequenceFlow'
+  ),
+  node as materialized (
+    select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.default_ref from unnest(p_nodes) n order by n.scope_pos, n.node_id, n.pos
+  ),
+  condition as materialized (
+    select distinct on (c.parent) c.parent, nullif(btrim(c.body), '') as source, nullif(btrim(c.attributes ->> 'language'), '') as language
+      from unnest(p_elements) c
+     where c.space = 'bpmn' and c.tag = 'conditionExpression'
+     order by c.parent, c.pos
+  )
+  select coalesce(array_agg(row(
+           f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
+           coalesce(s.default_ref = f.flow_id, false),
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow order by f.pos), '{}')
+    from flow f
+    left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
+    left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
+    left join condition c on c.parent = f.pos
+$$;

@@ -1,0 +1,34 @@
+-- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
+create or replace function bpm_core.resolve_nodes(
+  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
+returns bpm_core.draft_node[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.* from unnest(p_nodes) n),
+  host as (select distinct n.scope_pos, n.node_id from node n),
+  leaving as (
+    select f.scope_pos, f.source_id as node_id, count(*)::integer as flows, (count(*) filter (where f.condition_source is not null))::integer as conditional
+      from unnest(p_flows) f group by f.scope_pos, f.source_id
+  ),
+  arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
+  select coalesce(array_agg(row(
+           n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
+           n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
+           coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+           bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types)),
+           case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
+           e.error_code, m.message_name, m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
+    from node n
+    left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
+    left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
+    left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+    left join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) tt on n.tag in ('serviceTask', 'sendTask')
+    left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
+    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code) e on n.event = 'error'
+    left join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m on n.event = 'message' or n.tag = 'receiveTask'
+    left join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t on n.event = 'timer'
+$$;
