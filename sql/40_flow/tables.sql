@@ -55,6 +55,9 @@ create type bpm_core.pick_position as (
   full_at    timestamptz
 );
 
+-- A row a picker saw without a lock, with the instance it has to lock first.
+create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
+
 create table bpm_core.business_case (
   tenant_id    text collate "C" not null default '',
   id           uuid not null,

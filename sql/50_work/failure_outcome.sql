@@ -1,4 +1,4 @@
--- What to tell a worker whose failure was not accepted now: an unchanged repeat gets the first answer.
+-- What to tell a worker whose failure was not accepted now: an unchanged repeat gets the first answer, even when others have tried since.
 -- Returns:  outcome.
 create or replace function bpm_core.failure_outcome(p_tenant_id text, p_failure bpm_core.failure)
 returns bpm.outcome
@@ -9,22 +9,20 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  r_task bpm_core.task_instance;
-  r_run  bpm_core.execution;
+  v_state bpm_core.task_state;
+  r_run   bpm_core.execution;
 begin
-  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_failure.task_id;
+  select t.state into v_state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_failure.task_id;
   if not found then
     return 'NotFound';
-  elsif r_task.fencing_token = p_failure.fencing_token then
-    select e.* into r_run
-      from bpm_core.execution e
-     where e.tenant_id = p_tenant_id and e.task_instance_id = r_task.id and e.attempt = r_task.attempt;
-    if r_run.state = 'Failed' then
-      return case when r_run.error = p_failure.error then r_run.outcome else 'Conflict' end;
-    elsif r_task.state = 'Completed' then
-      return 'Conflict';
-    end if;
   end if;
-  return case when r_task.state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end;
+  select e.* into r_run
+    from bpm_core.execution e
+   where e.tenant_id = p_tenant_id and e.task_instance_id = p_failure.task_id and e.fencing_token = p_failure.fencing_token;
+  return case
+    when r_run.state = 'Failed' and r_run.error = p_failure.error then r_run.outcome
+    when r_run.state in ('Failed', 'Succeeded') then 'Conflict'
+    when v_state = 'Cancelled' then 'Cancelled'
+    else 'LeaseLost' end;
 end
 $$;

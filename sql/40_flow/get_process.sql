@@ -1,0 +1,22 @@
+-- One process instance with everything that is open in it.
+-- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
+--           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
+-- Raises:   BP403, BP404.
+create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_workflows uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  return jsonb_build_object(
+           'instance', (
+             select to_jsonb(i) - 'tenant_id'
+               from bpm.instance i
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+end
+$$;

@@ -1,0 +1,24 @@
+-- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
+-- Writes:   task_instance.
+create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
+    from unnest(p_tokens) k(id)
+    join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = k.id
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
+    join bpm_core.workflow_task_binding b
+      on b.tenant_id = p_tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
+end
+$$;
