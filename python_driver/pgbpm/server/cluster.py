@@ -189,7 +189,11 @@ class EmbeddedServer:
             "owner_pid": os.getpid() if mode == "child" else None,
         }
         self._write("server.json", json.dumps(info, indent=2))
-        self._launch(binaries, user, data_dir, info, mode)
+        try:
+            self._launch(binaries, user, data_dir, info, mode)
+        except ServerError:
+            _remove_socket_dir(info)
+            raise
         if _prepare_database(self._url(info)):
             return True
         self._stop_now()
@@ -221,7 +225,7 @@ class EmbeddedServer:
         secret.write_text(password)
         user.own(secret)
         try:
-            _initdb(binaries, user, scratch, secret)
+            _initdb(binaries, user, scratch, secret, durable=self.config.durable)
         finally:
             secret.unlink()
         scratch.rename(data_dir)
@@ -388,10 +392,13 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _initdb(binaries: Binaries, user: OsUser, data_dir: Path, secret: Path) -> None:
+def _initdb(
+    binaries: Binaries, user: OsUser, data_dir: Path, secret: Path, *, durable: bool
+) -> None:
     options = [
         *("-D", str(data_dir), "-U", SUPERUSER, "-E", "UTF8", "--pwfile", str(secret)),
         *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
+        *([] if durable else ["--no-sync"]),
     ]
     env = process.server_environment(binaries.env)
     said = ""
