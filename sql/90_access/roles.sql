@@ -16,6 +16,14 @@ begin
   if not pg_has_role(current_user, 'bpm_owner', 'member') then
     execute format('grant bpm_owner to %I', current_user);
   end if;
+  -- Lets ready() name who holds the vacuum horizon. Where the installer may not grant it, ready() sees its own sessions alone.
+  begin
+    if not pg_has_role('bpm_owner', 'pg_read_all_stats', 'member') then
+      grant pg_read_all_stats to bpm_owner;
+    end if;
+  exception
+    when insufficient_privilege or unique_violation then null;
+  end;
   execute format('grant create on database %I to bpm_owner', current_database());
 end
 $bootstrap$;
