@@ -1,14 +1,14 @@
--- Creates a tenant, or changes its name.
+-- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name, or of a pattern that covers the new one.
--- Writes:   tenant, audit_event.
+-- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name.
+-- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  perform bpm_core.enter_call('', 'admin');
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
@@ -16,7 +16,10 @@ begin
   insert into bpm_core.tenant as t (tenant_id, name, created_at)
   values (p_new_tenant_id, coalesce(p_name, p_new_tenant_id), bpm_core.now())
   on conflict (tenant_id) do update set name = excluded.name;
-  perform bpm_core.write_audit(p_tenant_id, bpm_core.acting_as(p_tenant_id, p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
+  insert into bpm_core.tenant_grant (role_name, tenant_pattern, capability, granted_by, granted_at)
+  values (bpm_core.caller(), p_new_tenant_id, 'admin', bpm_core.caller(), bpm_core.now())
+  on conflict do nothing;
+  perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
 end
 $$;

@@ -1,6 +1,7 @@
 -- Grants a database role a capability for the tenants a pattern covers.
 -- Returns:  nothing. Granting twice changes nothing.
--- Raises:   BP400 unknown capability or empty pattern. BP403 the caller is not admin. BP404 no such role.
+-- Raises:   BP400 unknown capability or no pattern. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
+--           the tenant without a name. BP404 no such role.
 -- Writes:   tenant_grant, audit_event.
 create or replace function bpm.grant_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
 returns void
@@ -10,7 +11,7 @@ as $$
 declare
   v_actor text;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   if p_tenant_pattern is null then
     perform bpm_core.fail('BP400', 'The tenant pattern is null.');

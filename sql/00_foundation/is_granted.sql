@@ -1,5 +1,5 @@
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
--- Returns:  boolean. admin includes every capability, operator and worker include reader.
+-- Returns:  boolean. Each capability includes those before it: reader, worker, operator, admin.
 create or replace function bpm_core.is_granted(p_role text, p_tenant_id text, p_capability bpm_core.capability)
 returns boolean
 language sql stable
@@ -10,7 +10,7 @@ as $$
       from bpm_core.tenant_grant g
      where (g.tenant_pattern = p_tenant_id
             or (right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))))
-       and (g.capability = p_capability or g.capability = 'admin' or (p_capability = 'reader'))
+       and g.capability >= p_capability
        and (g.role_name = p_role
             or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))))
 $$;

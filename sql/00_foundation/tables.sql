@@ -33,4 +33,4 @@ create table bpm_core.tenant_grant (
   primary key (role_name, tenant_pattern, capability)
 );
 comment on table bpm_core.tenant_grant is
-  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. admin includes the others, operator and worker include reader.';
+  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. Each capability includes those before it: reader, worker, operator, admin.';

@@ -55,6 +55,12 @@ create type bpm_core.pick_position as (
   full_at    timestamptz
 );
 
+-- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+create type bpm_core.start as (
+  item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
+  process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+
 -- A row a picker saw without a lock, with the instance it has to lock first.
 create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
 

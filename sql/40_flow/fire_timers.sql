@@ -1,0 +1,42 @@
+-- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
+-- since it may end what the others wait for; they follow with the next.
+-- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
+create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_fired bpm_core.timer[];
+begin
+  perform 1
+     from bpm_core.timer t
+    where t.tenant_id = p_tenant_id and t.id = any (p_timers)
+    order by t.id
+      for no key update;
+  with first as materialized (
+    select distinct on (t.token_id) t.tenant_id, t.id
+      from unnest(p_timers) k(id)
+      join bpm_core.timer t on t.tenant_id = p_tenant_id and t.id = k.id
+     where t.status = 'Scheduled' and t.due_at <= p_now
+     order by t.token_id, t.due_at, t.id),
+  fired as (
+    update bpm_core.timer t
+       set status = 'Fired'
+      from first f
+     where t.tenant_id = f.tenant_id and t.id = f.id
+    returning t.*)
+  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
+    from fired f;
+  if v_fired is null then
+    return 0;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
+  perform bpm_core.repeat_timers(v_fired, p_now);
+  perform bpm_core.leave_by_timers(v_fired, p_now);
+  return cardinality(v_fired);
+end
+$$;

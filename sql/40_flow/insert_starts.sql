@@ -1,0 +1,45 @@
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
+  on conflict do nothing;
+  with born as materialized (
+    select s.*, c.id as case_id
+      from unnest(p_starts) s
+      left join bpm_core.business_case c on c.tenant_id = p_tenant_id and c.business_key = s.business_key),
+  process as (
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+      from born b),
+  workflow as (
+    insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
+    select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
+      from born b),
+  placed as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+    select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
+      from born b),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor)
+    select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor
+      from born b)
+  select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
+    into v_leaving
+    from born b;
+  return v_leaving;
+end
+$$;

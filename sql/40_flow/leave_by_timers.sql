@@ -1,0 +1,39 @@
+-- What fired timers do: a catch event lets its token go on; an interrupting boundary closes its host and takes the token;
+-- one that does not interrupt sends a new token and leaves the host alone.
+-- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts   bpm_core.moving[];
+  v_leaving bpm_core.moving[];
+  v_beside  bpm_core.moving[];
+begin
+  with fired as materialized (
+    select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
+           n.kind, n.interrupting, f.id, f.scheduled_at
+      from unnest(p_fired) f
+      join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
+      join bpm_core.workflow_node n
+        on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
+      join bpm_core.token t on t.tenant_id = f.tenant_id and t.id = f.token_id
+     where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
+           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
+      from fired f)
+  select array_agg(f.token) filter (where f.kind = 'TimerBoundary' and f.interrupting),
+         array_agg(f.token) filter (where f.kind <> 'TimerBoundary' or f.interrupting),
+         array_agg(f.token) filter (where f.kind = 'TimerBoundary' and not f.interrupting)
+    into v_hosts, v_leaving, v_beside
+    from fired f;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+end
+$$;

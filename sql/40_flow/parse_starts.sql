@@ -1,0 +1,35 @@
+-- Reads the items of start_processes and finds the version each one starts. Faults are outcomes of their item.
+-- Returns:  start[], item counts from 1; fresh ids are drawn for every item.
+-- Raises:   BP400 not an array of objects, unknown key, wrong type of a key. BP429 more than 1,000 items.
+create or replace function bpm_core.parse_starts(p_tenant_id text, p_items jsonb)
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.check_start_items(p_items);
+  return array(
+    with item as materialized (
+      select i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version, coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables,
+             i.item ->> 'business_key' as business_key, i.item ->> 'idempotency_key' as idempotency_key
+        from jsonb_array_elements(p_items) with ordinality i(item, n)),
+    wanted as materialized (
+      select w.code, w.version, r.*
+        from (select distinct i.code, i.version from item i) w
+        left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
+    select row(i.n, i.code, case when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
+               w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
+               bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
+               case when w.process_version_id is null then 'NotFound' when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+                    else f.fault end)::bpm_core.start
+      from item i
+      join wanted w on w.code = i.code and w.version is not distinct from i.version
+     cross join lateral (select bpm_core.variables_fault(i.variables) as fault) f
+     order by i.n);
+end
+$$;

@@ -1,0 +1,38 @@
+-- Enters the idempotency keys of starts; the first to enter a key wins, also against a concurrent caller, whose end this waits for.
+-- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.settle_start_keys(p_tenant_id text, p_starts bpm_core.start[], p_now timestamptz)
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, instance_id, created_at, expires_at)
+  select distinct on (s.idempotency_key)
+         p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
+         jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
+         p_now, p_now + interval '90 days'
+    from unnest(p_starts) s
+   where s.idempotency_key is not null and s.outcome is null
+   order by s.idempotency_key, s.item
+  on conflict do nothing;
+  return array(
+    select row(s.item, s.code, s.variables, s.business_key, s.idempotency_key, s.request_hash,
+               s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, s.business_case_id,
+               case when k.request_hash = s.request_hash then k.instance_id else s.process_instance_id end,
+               case when k.request_hash = s.request_hash then (k.response ->> 'workflow_instance_id')::uuid else s.workflow_instance_id end,
+               s.token_id,
+               case when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
+                    when k.request_hash = s.request_hash then 'Done'
+                    else 'Conflict' end::bpm.outcome,
+               case when k.request_hash <> s.request_hash then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+           )::bpm_core.start
+      from unnest(p_starts) s
+      left join bpm_core.idempotency_key k
+        on k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+     order by s.item);
+end
+$$;

@@ -1,0 +1,43 @@
+-- Starts processes, each pinned to one version. Commits nothing: start inside your own business transaction.
+-- p_items: [{"code", "variables": {…}, "business_key", "idempotency_key", "version"}], at most 1,000.
+-- Returns:  one row per item: item (from 1), process_instance_id, workflow_instance_id, status, is_new (false: the answer of an earlier start
+--           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
+-- Source:   seed A, 2.2; seed B, "idempotency theo trigger key".
+create or replace function bpm.start_processes(p_items jsonb, p_actor text default null, p_tenant_id text default '')
+returns table (item integer, process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean, outcome bpm.outcome, message text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor  text;
+  v_now    timestamptz;
+  v_starts bpm_core.start[];
+  v_new    bpm_core.start[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_starts := bpm_core.parse_starts(p_tenant_id, p_items);
+  v_now := bpm_core.now();
+  if exists (select from unnest(v_starts) s where s.idempotency_key is not null) then
+    v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
+  end if;
+  v_new := array(select s from unnest(v_starts) s where s.outcome is null);
+  if cardinality(v_new) > 0 then
+    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_new, v_actor, v_now));
+  end if;
+  return query
+  select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
+         case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
+         p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
+    from unnest(v_starts) s
+    left join bpm_core.process_instance p
+      on p.tenant_id = p_tenant_id and p.id = s.process_instance_id
+   order by s.item;
+end
+$$;

@@ -1,0 +1,26 @@
+-- The version a start runs: the published one, or the one named. Deprecated versions start only when named... never when archived.
+-- Returns:  no row when there is none.
+create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+    from bpm_core.process_definition d
+    join bpm_core.process_version v
+      on v.tenant_id = p_tenant_id and v.definition_id = d.id
+     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+    join bpm_core.process_workflow_binding b on b.tenant_id = p_tenant_id and b.process_version_id = v.id
+    join bpm_core.workflow_version w on w.tenant_id = p_tenant_id and w.id = b.workflow_version_id
+    join bpm_core.workflow_node n
+      on n.tenant_id = p_tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
+   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+   order by b.position
+   limit 1;
+end
+$$;
