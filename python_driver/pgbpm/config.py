@@ -95,6 +95,40 @@ class EngineConfig:
 class RunnerConfig:
     """The runner (``pgbpm run``)."""
 
+    concurrency: int = option(200, "coroutine handlers that run at the same time", minimum=1)
+    threads: int = option(16, "plain function handlers that run at the same time", minimum=1)
+    batch_size: int = option(100, "tasks per claim, results per call (at most 1000)", minimum=1)
+    flush_ms: int = option(3, "a result waits at most this long for others", minimum=0)
+    writers: int = option(2, "calls that store results at the same time", minimum=1)
+    lease_s: float | None = option(
+        None, "length of a lease; without it what the task version says", minimum=1
+    )
+    poll_min_ms: int = option(10, "shortest pause between two looks for work", minimum=1)
+    poll_max_ms: int = option(1000, "longest pause between two looks for work", minimum=1)
+    wakeup: bool = option(True, "wake other runners, and be woken, by LISTEN and NOTIFY")
+    drain_seconds: float = option(
+        20.0, "time for running handlers to end when told to stop", minimum=0
+    )
+    idle_grace_s: float = option(
+        5.0, "--until-idle waits for what falls due within this time", minimum=0
+    )
+    stats_s: float = option(10.0, "pause between two lines about what was done", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryConfig:
+    """Commands the runner sends out."""
+
+    enabled: bool = option(True, "whether this runner sends commands at all")
+    concurrency: int = option(20, "requests under way at the same time", minimum=1)
+    timeout_s: float = option(
+        10.0, "longest wait for an answer unless the destination says", minimum=0.1
+    )
+    max_response_bytes: int = option(65536, "longest body kept as receipt", minimum=0)
+    allow_private_addresses: bool = option(
+        False, "send to loopback, private and link-local addresses too"
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -104,6 +138,7 @@ class Config:
     server: ServerConfig = field(default_factory=ServerConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     runner: RunnerConfig = field(default_factory=RunnerConfig)
+    delivery: DeliveryConfig = field(default_factory=DeliveryConfig)
     project_dir: Path = field(default_factory=Path.cwd)
     file: Path | None = None
 
@@ -118,6 +153,7 @@ SECTIONS: dict[str, Any] = {
     "server": ServerConfig,
     "engine": EngineConfig,
     "runner": RunnerConfig,
+    "delivery": DeliveryConfig,
 }
 
 

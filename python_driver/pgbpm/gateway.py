@@ -1,0 +1,167 @@
+"""The calls of ``bpm.*`` a runner makes: one function each, over a pool, nothing decided here.
+
+Set-based calls take a list of JSON texts (one per item, written by :mod:`pgbpm.jsontext`), so that
+an item is serialised once, where it arises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from pgbpm.db import AsyncPool
+from pgbpm.jsontext import read_exact
+
+LOWEST_API, HIGHEST_API = 1, 1
+"""The versions of the database's functions this package can drive (``bpm.api_version()``)."""
+
+_ANSWER_S = 60.0
+"""Longer than any call may take (they have lock timeouts); past it the connection is dead."""
+
+_CLAIM = """
+select c.{what}{cast} as items, c.positions::text as positions,
+       extract(epoch from c.next_due_at - clock_timestamp())::float8 as due_in,
+       extract(epoch from clock_timestamp())::float8 as server_time
+  from bpm.claim_{what}_at({arguments}, p_limit => %s, p_lease => make_interval(secs => %s),
+                           p_positions => %s::jsonb, p_tenant_id => %s) c
+"""
+_CLAIM_TASKS = _CLAIM.format(
+    what="tasks", cast="", arguments="p_worker => %s, p_types => %s::text[]"
+)
+_CLAIM_COMMANDS = _CLAIM.format(what="commands", cast="::text", arguments="p_worker => %s")
+_TICK = """
+select t.done, t.positions::text as positions,
+       extract(epoch from t.next_due_at - clock_timestamp())::float8 as due_in
+  from bpm.tick(p_limit => %s, p_positions => %s::jsonb, p_tenant_id => %s) t
+"""
+_SET_CALL = "select * from bpm.{function}(p_items => %s::jsonb, p_tenant_id => %s)"
+_EXTEND = """
+select e.task_id, e.outcome, extract(epoch from e.lease_until - clock_timestamp())::float8 as left_s
+  from bpm.extend_leases(p_items => %s::jsonb, p_lease => make_interval(secs => %s),
+                         p_tenant_id => %s) e
+"""
+_COMPLETE = """
+select c.outcome
+  from jsonb_to_record(%s::jsonb) i(task_id uuid, fencing_token bigint, variables jsonb)
+ cross join lateral bpm.complete_task(
+   p_task_id => i.task_id, p_fencing_token => i.fencing_token, p_variables => i.variables,
+   p_tenant_id => %s) c
+"""
+_THROW = """
+select t.outcome from bpm.throw_error(
+  p_task_id => %s::uuid, p_fencing_token => %s, p_error_code => %s, p_message => %s,
+  p_variables => %s::jsonb, p_tenant_id => %s) t
+"""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a claim gave: the items, where to go on, and when it was asked.
+
+    ``due_in``: seconds until the next one falls due (None: none known). ``server_time``: epoch
+    seconds of the database after the claim; ``asked_at``: event loop time before it.
+    """
+
+    items: list[Row]
+    positions: str | None
+    due_in: float | None
+    server_time: float
+    asked_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """What a tick did, per kind, and seconds until the next thing falls due."""
+
+    done: dict[str, int]
+    positions: str | None
+    due_in: float | None
+
+
+class Gateway:
+    """Calls of one runner. Every method is one statement in one transaction."""
+
+    def __init__(self, pool: AsyncPool) -> None:
+        self._pool = pool
+
+    async def _rows(self, query: str, *parameters: Any) -> list[Row]:
+        async with self._pool.connection() as conn:
+            try:
+                async with asyncio.timeout(_ANSWER_S):
+                    cursor = await conn.execute(query, parameters)
+                    return await cursor.fetchall()
+            except TimeoutError:
+                raise psycopg.OperationalError(f"no answer within {_ANSWER_S:g} s") from None
+
+    async def _row(self, query: str, *parameters: Any) -> Row:
+        return (await self._rows(query, *parameters))[0]
+
+    async def api_version(self) -> tuple[int, int]:
+        """Lowest and highest version of the functions the database serves."""
+        row = await self._row("select v.lowest, v.highest from bpm.api_version() v")
+        return row["lowest"], row["highest"]
+
+    async def tenants(self) -> list[str]:
+        """Tenants this login may work for and that may have something to do."""
+        rows = await self._rows("select t.tenant_id from bpm.tenants_with_work() t(tenant_id)")
+        return [row["tenant_id"] for row in rows]
+
+    async def claim_tasks(
+        self, tenant: str, worker: str, types: Sequence[str], limit: int,
+        lease: float | None, positions: str | None,
+    ) -> Claim:  # fmt: skip
+        """Up to ``limit`` (1 to 1000) ready tasks of ``types`` (1 to 100)."""
+        asked_at = asyncio.get_running_loop().time()
+        row = await self._row(_CLAIM_TASKS, worker, list(types), limit, lease, positions, tenant)
+        return Claim(
+            row["items"] or [], row["positions"], row["due_in"], row["server_time"], asked_at
+        )
+
+    async def claim_commands(
+        self, tenant: str, worker: str, limit: int, positions: str | None
+    ) -> Claim:
+        """Up to ``limit`` commands to deliver, their numbers read exactly (for the hash)."""
+        asked_at = asyncio.get_running_loop().time()
+        row = await self._row(_CLAIM_COMMANDS, worker, limit, None, positions, tenant)
+        items = read_exact(row["items"] or "[]")
+        return Claim(items, row["positions"], row["due_in"], row["server_time"], asked_at)
+
+    async def tick(self, tenant: str, limit: int, positions: str | None) -> Ticked:
+        """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …"""
+        row = await self._row(_TICK, limit, positions, tenant)
+        return Ticked(row["done"] or {}, row["positions"], row["due_in"])
+
+    async def set_call(self, function: str, tenant: str, items: Sequence[str]) -> list[Row]:
+        """``complete_tasks``, ``fail_tasks``, ``release_tasks`` or ``mark_commands``.
+
+        One row per item, each with ``outcome`` and the id of its item.
+        """
+        query = _SET_CALL.format(function=function)
+        return await self._rows(query, f"[{','.join(items)}]", tenant)
+
+    async def extend_leases(
+        self, tenant: str, items: Sequence[str], lease: float | None
+    ) -> list[Row]:
+        """One row per task: ``task_id``, ``outcome``, ``left_s`` (seconds the lease still runs)."""
+        return await self._rows(_EXTEND, f"[{','.join(items)}]", lease, tenant)
+
+    async def complete_task(self, tenant: str, item: str) -> Row:
+        """The single form, which raises where ``complete_tasks`` has an outcome."""
+        return await self._row(_COMPLETE, item, tenant)
+
+    async def throw_error(
+        self, tenant: str, task_id: str, fencing_token: int,
+        code: str, message: str | None, variables: str,
+    ) -> Row:  # fmt: skip
+        """Throw a BPMN error at the node of a leased task; ``variables`` is a JSON text."""
+        return await self._row(_THROW, task_id, fencing_token, code, message, variables, tenant)
+
+    async def notify(self, channel: str, payload: str) -> None:
+        """Wake other runners that sleep. Never part of a transaction that changes anything."""
+        await self._rows("select pg_notify(%s, %s)", channel, payload)

@@ -1,0 +1,118 @@
+"""When to look for work again: adaptive polling per tenant, with jitter, and wake-ups."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look for work found.
+
+    ``found``: something was there, look again at once. ``due_in``: seconds until the next thing
+    falls due, as far as the database knows (None: nothing planned).
+    """
+
+    found: bool
+    due_in: float | None = None
+
+
+@dataclass(slots=True)
+class _Pace:
+    at: float = 0.0
+    interval: float = 0.0
+    quiet_since: int = -1
+    next_due: float | None = None
+
+
+class Rounds:
+    """Looks for one kind of work in all tenants, in turn.
+
+    ``look(tenant)`` is called for one tenant at a time. Between two empty looks the pause grows
+    from ``shortest`` to ``longest`` seconds, but never past what falls due; a wake-up or work
+    found starts it over.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        look: Callable[[str], Awaitable[Look]],
+        *,
+        shortest: float,
+        longest: float,
+        activity: Callable[[], int],
+    ) -> None:
+        self.name = name
+        self._look = look
+        self._shortest = shortest
+        self._longest = max(longest, shortest)
+        self._activity = activity
+        self._paces: dict[str, _Pace] = {}
+        self._woken = asyncio.Event()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End :meth:`run` after the look under way, whose answer must not be lost."""
+        self._stopping = True
+        self._woken.set()
+
+    def serve(self, tenants: Iterable[str]) -> None:
+        """Work for exactly these tenants from now on."""
+        self._paces = {tenant: self._paces.get(tenant) or _Pace() for tenant in tenants}
+        self._woken.set()
+
+    def wake(self, tenant: str | None = None) -> None:
+        """Look at once, for one tenant or for all."""
+        for name in self._paces if tenant is None else (tenant,):
+            pace = self._paces.get(name)
+            if pace is not None:
+                pace.at = pace.interval = 0.0
+        self._woken.set()
+
+    def quiet(self, activity: int, horizon: float) -> bool:
+        """Whether every tenant was looked at and nothing found since ``activity`` was counted,
+        and nothing falls due before ``horizon`` (event loop time)."""
+        return all(
+            pace.quiet_since == activity and (pace.next_due is None or pace.next_due > horizon)
+            for pace in self._paces.values()
+        )
+
+    async def run(self) -> None:
+        """Look until stopped."""
+        loop = asyncio.get_running_loop()
+        while not self._stopping:
+            self._woken.clear()
+            now = loop.time()
+            due = [tenant for tenant, pace in self._paces.items() if pace.at <= now]
+            for tenant in due:
+                if not self._stopping:
+                    await self._visit(tenant)
+            if not due:
+                at = min((pace.at for pace in self._paces.values()), default=now + self._longest)
+                try:
+                    async with asyncio.timeout(max(at - loop.time(), 0.0)):
+                        await self._woken.wait()
+                except TimeoutError:
+                    pass
+
+    async def _visit(self, tenant: str) -> None:
+        pace = self._paces.get(tenant)
+        if pace is None:
+            return
+        activity = self._activity()
+        pace.at = float("inf")  # a wake-up while we look sets it back to 0 and is not lost
+        seen = await self._look(tenant)
+        now = asyncio.get_running_loop().time()
+        pace.next_due = None if seen.due_in is None else now + seen.due_in
+        pace.quiet_since = -1 if seen.found else activity
+        if seen.found:
+            pace.interval = pace.at = 0.0
+        elif pace.at == float("inf"):
+            pace.interval = min(max(pace.interval * 2, self._shortest), self._longest)
+            pause = pace.interval * random.uniform(0.75, 1.0)
+            if seen.due_in is not None:
+                pause = min(pause, max(seen.due_in, 0.001))
+            pace.at = now + pause

@@ -1,0 +1,107 @@
+"""Which failed calls are repeated, and how long to wait before.
+
+Repeating is safe because every call of the engine gives the same answer to the same question;
+it never uses up an attempt of a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import psycopg
+from psycopg_pool import PoolTimeout
+
+T = TypeVar("T")
+logger = logging.getLogger("pgbpm.runner")
+
+CONFLICT_STATES = frozenset({"40001", "40P01", "55P03", "BP503"})
+"""Serialization failure, deadlock, lock timeout, "try again": another one was in the way."""
+
+LOST_STATES = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
+"""The server stops, starts, is full, or became a standby. Class 08 and no state at all too."""
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether the transaction lost against another one and can be repeated at once."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in CONFLICT_STATES
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the server could not be reached, or the answer was lost on the way."""
+    if isinstance(error, PoolTimeout):
+        return True
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate in LOST_STATES or error.sqlstate[:2] == "08"
+
+
+class Patience:
+    """Exponential pauses with jitter: 10 ms, 20 ms, … up to ``longest`` seconds."""
+
+    def __init__(self, longest: float = 1.0) -> None:
+        self._next = 0.01
+        self._longest = longest
+
+    def pause(self) -> float:
+        """Seconds to wait before the next try."""
+        pause, self._next = self._next, min(self._next * 2, self._longest)
+        return pause * random.uniform(0.5, 1.0)
+
+
+class GaveUp(Exception):
+    """A call was not answered before its time was up; what it asked for may have happened."""
+
+
+class Repeater:
+    """Repeats calls until they are answered, and tells once when the database is away."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+        """Looks for work are not repeated any more (what has results in it is)."""
+        self.give_up_at: float | None = None
+        """Event loop time after which nothing is repeated any more."""
+        self.away_since: float | None = None
+        self.lost_connections = 0
+        self.conflicts = 0
+
+    async def __call__(
+        self, what: str, call: Callable[[], Awaitable[T]], *, look: bool = False
+    ) -> T:
+        """The answer of ``call``; ``look``: it asks for work and may be given up when stopping.
+
+        Raises what is not worth repeating, and :class:`GaveUp`.
+        """
+        loop = asyncio.get_running_loop()
+        patience = Patience()
+        while True:
+            try:
+                answer = await call()
+            except (psycopg.Error, PoolTimeout) as error:
+                if is_conflict(error):
+                    self.conflicts += 1
+                    logger.debug("%s is repeated: %s", what, error)
+                elif is_lost(error):
+                    self._went_away(what, error)
+                else:
+                    raise
+                over = self.give_up_at is not None and loop.time() >= self.give_up_at
+                if over or (look and self.stopping):
+                    raise GaveUp(f"{what} was not answered: {error}") from error
+                await asyncio.sleep(patience.pause())
+            else:
+                if self.away_since is not None:
+                    away = loop.time() - self.away_since
+                    self.away_since = None
+                    logger.info("the database is back after %.1f s", away)
+                return answer
+
+    def _went_away(self, what: str, error: BaseException) -> None:
+        self.lost_connections += 1
+        if self.away_since is None:
+            self.away_since = asyncio.get_running_loop().time()
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            logger.warning("lost the database (%s: %s); repeating until it is back", what, reason)

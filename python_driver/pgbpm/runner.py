@@ -1,0 +1,409 @@
+"""The runner: claims work, runs handlers, sends commands, drives what falls due.
+
+It decides nothing about processes. What it knows is lost when it dies, and that is all right: every
+lease it holds runs out, every result it had not stored is made again by somebody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from pgbpm.attempts import Attempts, Slots
+from pgbpm.config import Config
+from pgbpm.db import APPLICATION, AsyncConnection, AsyncPool, Database
+from pgbpm.delivery import Deliverer
+from pgbpm.errors import MigrationError
+from pgbpm.gateway import HIGHEST_API, LOWEST_API, Claim, Gateway
+from pgbpm.pacing import Look, Rounds
+from pgbpm.repeat import GaveUp, Repeater
+from pgbpm.results import Results
+from pgbpm.wakeup import Wakeup
+from pgbpm.worker import TaskHandler, Worker
+
+logger = logging.getLogger("pgbpm.runner")
+
+_MOST_TYPES = 100
+_RESULTS_AHEAD = 5
+_IDLE_POLL_S = 0.1
+_DEFAULT_TICK_S = 0.25
+_TICK_LIMIT = 100
+_POOL_WAIT_S = 5.0
+_AFTER_DRAIN_S = 5.0
+_LEASE_MARGIN_S = 1.0
+
+
+def runner_name() -> str:
+    """A name for this runner that no other has: host, process, and a few random digits."""
+    return f"{socket.gethostname()[:100]}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+@dataclass(slots=True)
+class _Group:
+    """Task types whose handlers share places."""
+
+    handlers: dict[str, TaskHandler]
+    slots: Slots
+    types: list[str] = field(init=False)
+    positions: dict[str, str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.types = list(self.handlers)
+
+    def rotated(self) -> list[str]:
+        """The types, another one first each time: the engine serves them in the order given."""
+        self.types.append(self.types.pop(0))
+        return self.types
+
+
+class Runner:
+    """One runner process. ``await run()`` serves until :meth:`stop`.
+
+    ``tenants``: only these (default: all this login may work for that have work).
+    ``until_idle``: end when nothing is due or running, see :meth:`run`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        worker: Worker,
+        *,
+        tenants: Sequence[str] | None = None,
+        name: str | None = None,
+        until_idle: bool = False,
+    ) -> None:
+        self.name = name or runner_name()
+        self._database = database
+        self._config: Config = database.config
+        self._tenants = list(tenants) if tenants is not None else None
+        self._until_idle = until_idle
+        self._stop = asyncio.Event()
+        self._stop_sending = asyncio.Event()
+        self._activity = 0
+        self._complaints: dict[tuple[str, str], str] = {}
+        self._repeater = Repeater()
+        self._pool: AsyncPool = database.async_pool(
+            "run", timeout=_POOL_WAIT_S, reconnect_timeout=0.0, configure=_configure
+        )
+        self._gateway = Gateway(self._pool)
+        runner = self._config.runner
+        self.results = Results(self._gateway, self._repeater, runner, self._moved)
+        self._attempts = Attempts(self._gateway, self.results, runner)
+        self._deliverer = Deliverer(self._config.delivery)
+        self._send_slots = Slots(self._config.delivery.concurrency)
+        self._sending: set[asyncio.Task[None]] = set()
+        self._groups = _groups(worker, runner.concurrency, runner.threads)
+        self._tick_positions: dict[str, str | None] = {}
+        self._command_positions: dict[str, str | None] = {}
+        self._rounds = self._make_rounds()
+        self._wakeup: Wakeup | None = None
+        if runner.wakeup:
+            self._wakeup = Wakeup(
+                secrets.token_hex(8), self._connect, self._gateway.notify, self._wake_all
+            )
+        self.clean = True
+        """False after :meth:`run` if threads of handlers could not be ended."""
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Begin to drain: claim nothing more, end what runs within ``runner.drain_seconds``,
+        release the rest. May be called from a signal handler of the event loop."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Serve until :meth:`stop`, or (``until_idle``) until tick, tasks and commands have
+        nothing due, nothing runs, and nothing falls due within ``runner.idle_grace_s``.
+
+        Raises :class:`MigrationError` when the database serves another version of the functions,
+        and ``psycopg`` errors when the first connection fails.
+        """
+        async with self._pool:
+            try:
+                await self._check_version()
+                await self._refresh_tenants()
+                await self._serve()
+            finally:
+                await self._deliverer.close()
+
+    async def _serve(self) -> None:
+        services: list[Coroutine[Any, Any, None]] = [
+            self.results.run(),
+            self._attempts.beat(),
+            self._watch_tenants(),
+            self._tell_stats(),
+        ]
+        if self._wakeup:
+            services.append(self._wakeup.run())
+        if self._until_idle:
+            services.append(self._watch_idle())
+        logger.info(
+            "runner %s serves %s", self.name, ", ".join(self._types()) or "no task types",
+            extra={"runner": self.name},
+        )  # fmt: skip
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(service) for service in services]
+                looking = [group.create_task(a_round.run()) for a_round in self._rounds]
+                await self._stop.wait()
+                await self._drain(looking)
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        logger.info("runner %s ended: %s", self.name, self.summary())
+
+    async def _drain(self, looking: list[asyncio.Task[None]]) -> None:
+        logger.info("runner %s drains: %d handlers under way", self.name, len(self._attempts))
+        loop = asyncio.get_running_loop()
+        seconds = self._config.runner.drain_seconds
+        end = loop.time() + seconds
+        self._repeater.stopping = True
+        self._repeater.give_up_at = end + _AFTER_DRAIN_S
+        for a_round in self._rounds:
+            a_round.stop()
+        for slots in (*(group.slots for group in self._groups), self._send_slots):
+            slots.close()
+        self.results.open_gate()
+        _, hanging = await asyncio.wait(looking, timeout=seconds)
+        for hung in hanging:
+            hung.cancel()
+        self.clean = await self._attempts.finish(max(end - loop.time(), 0.0))
+        if self._sending:
+            await asyncio.wait(self._sending, timeout=max(end - loop.time(), 0.0))
+        self._stop_sending.set()
+        if self._sending:
+            await asyncio.wait(self._sending)
+        try:
+            async with asyncio.timeout(_AFTER_DRAIN_S + max(end - loop.time(), 0.0)):
+                await self.results.drained()
+        except TimeoutError:
+            logger.error("%d results were not answered in time", self.results.pending)
+
+    # -- looking for work ------------------------------------------------------------------------
+
+    def _make_rounds(self) -> list[Rounds]:
+        runner = self._config.runner
+        shortest, longest = runner.poll_min_ms / 1000, runner.poll_max_ms / 1000
+        given = self._config.engine.timer_poll_interval_ms
+        tick = given / 1000 if given else _DEFAULT_TICK_S
+        if self._until_idle:
+            longest, tick = min(longest, _IDLE_POLL_S), min(tick, _IDLE_POLL_S)
+
+        def rounds(
+            name: str, look: Callable[[str], Coroutine[Any, Any, Look]], low: float, high: float
+        ) -> Rounds:
+            async def careful(tenant: str) -> Look:
+                return await self._careful(name, tenant, look)
+
+            return Rounds(
+                name, careful, shortest=low, longest=high, activity=lambda: self._activity
+            )
+
+        made = [rounds("tick", self._tick, tick, tick)]
+        for number, group in enumerate(self._groups):
+
+            async def claim(tenant: str, group: _Group = group) -> Look:
+                return await self._claim_tasks(group, tenant)
+
+            made.append(rounds(f"claim_tasks {number}", claim, shortest, longest))
+        if self._config.delivery.enabled:
+            made.append(rounds("claim_commands", self._claim_commands, shortest, longest))
+        return made
+
+    async def _careful(
+        self, name: str, tenant: str, look: Callable[[str], Coroutine[Any, Any, Look]]
+    ) -> Look:
+        """A look that the engine refuses (a suspended tenant, a grant taken away) is told once
+        and tried again later; it does not end the runner."""
+        try:
+            seen = await look(tenant)
+        except GaveUp:
+            return Look(found=False)
+        except psycopg.Error as error:
+            message = str(error).strip()
+            if self._complaints.get((name, tenant)) != message:
+                self._complaints[name, tenant] = message
+                logger.error("%s for tenant %r was refused: %s", name, tenant, message)
+            return Look(found=False)
+        self._complaints.pop((name, tenant), None)
+        if seen.found:
+            self._activity += 1
+        return seen
+
+    async def _tick(self, tenant: str) -> Look:
+        limit = self._config.engine.timer_batch_size or _TICK_LIMIT
+        positions = self._tick_positions.pop(tenant, None)
+        ticked = await self._repeater(
+            "tick", lambda: self._gateway.tick(tenant, limit, positions), look=True
+        )
+        self._tick_positions[tenant] = ticked.positions
+        did = sum(ticked.done.values())
+        if did:
+            logger.debug("tick of tenant %r: %s", tenant, ticked.done)
+            self._moved(tenant)
+        return Look(found=did > 0, due_in=ticked.due_in)
+
+    async def _claim_tasks(self, group: _Group, tenant: str) -> Look:
+        await self.results.below(_RESULTS_AHEAD * self._config.runner.batch_size)
+        free = await group.slots.wait()
+        if not free:
+            return Look(found=False)
+        limit = min(free, self._config.runner.batch_size, 1000)
+        positions = group.positions.pop(tenant, None)  # gone if the claim fails
+        claim = await self._repeater(
+            "claim_tasks",
+            lambda: self._gateway.claim_tasks(
+                tenant, self.name, group.rotated(), limit, self._config.runner.lease_s, positions
+            ),
+            look=True,
+        )
+        group.positions[tenant] = claim.positions
+        group.slots.take(len(claim.items))
+        self._attempts.start(tenant, claim, group.handlers, group.slots)
+        return Look(found=bool(claim.items), due_in=claim.due_in)
+
+    async def _claim_commands(self, tenant: str) -> Look:
+        free = await self._send_slots.wait()
+        if not free:
+            return Look(found=False)
+        positions = self._command_positions.pop(tenant, None)
+        claim = await self._repeater(
+            "claim_commands",
+            lambda: self._gateway.claim_commands(tenant, self.name, free, positions),
+            look=True,
+        )
+        self._command_positions[tenant] = claim.positions
+        self._send_slots.take(len(claim.items))
+        for command in claim.items:
+            sending = asyncio.create_task(self._deliver(tenant, command, claim))
+            self._sending.add(sending)
+            sending.add_done_callback(self._sent)
+        return Look(found=bool(claim.items), due_in=claim.due_in)
+
+    async def _deliver(self, tenant: str, command: dict[str, Any], claim: Claim) -> None:
+        lease = _seconds(command["lease_until"]) - claim.server_time
+        left = claim.asked_at + lease - asyncio.get_running_loop().time() - _LEASE_MARGIN_S
+        report = await self._deliverer.send(command, max(left, lease / 4), self._stop_sending)
+        logger.log(
+            logging.DEBUG if report.outcome == "Sent" else logging.WARNING,
+            "command %s to %s: %s %s", command["command_id"], command["destination_code"],
+            report.outcome, report.detail,
+            extra={"command_id": command["command_id"], "outcome": report.outcome},
+        )  # fmt: skip
+        self.results.mark(tenant, command["command_id"], command["fencing_token"], report)
+
+    def _sent(self, sending: asyncio.Task[None]) -> None:
+        self._sending.discard(sending)
+        self._send_slots.give()
+        if not sending.cancelled() and (error := sending.exception()) is not None:
+            logger.error("a command could not be sent", exc_info=error)
+
+    # -- what goes on beside ---------------------------------------------------------------------
+
+    def _moved(self, tenant: str) -> None:
+        """Something was stored: there may be new work, here and for others."""
+        self._activity += 1
+        for a_round in self._rounds:
+            if a_round.name != "tick":
+                a_round.wake(tenant)
+        if self._wakeup:
+            self._wakeup.tell()
+
+    def _wake_all(self) -> None:
+        for a_round in self._rounds:
+            a_round.wake()
+
+    async def _connect(self) -> AsyncConnection:
+        return await psycopg.AsyncConnection.connect(
+            self._database.url,
+            autocommit=True,
+            row_factory=dict_row,
+            application_name=f"{APPLICATION}/wakeup",
+            connect_timeout=self._config.database.connect_timeout_s,
+        )
+
+    async def _check_version(self) -> None:
+        lowest, highest = await self._gateway.api_version()
+        if highest < LOWEST_API or lowest > HIGHEST_API:
+            raise MigrationError(
+                f"the database serves its functions in versions {lowest} to {highest}, "
+                f"this runner needs {LOWEST_API} to {HIGHEST_API}",
+                hint="upgrade the database (pgbpm migrate) or the runner",
+            )
+
+    async def _refresh_tenants(self) -> None:
+        tenants = self._tenants
+        if tenants is None:
+            tenants = await self._repeater("tenants_with_work", self._gateway.tenants, look=True)
+        for a_round in self._rounds:
+            a_round.serve(tenants)
+
+    async def _watch_tenants(self) -> None:
+        while self._tenants is None:
+            await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
+            try:
+                await self._refresh_tenants()
+            except (GaveUp, psycopg.Error) as error:
+                logger.error("tenants_with_work failed: %s", error)
+
+    async def _watch_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        grace = self._config.runner.idle_grace_s
+        while not self._idle(loop.time() + grace):  # noqa: ASYNC110  several conditions at once
+            await asyncio.sleep(0.01)
+        logger.info("nothing is due within %g s", grace)
+        self.stop()
+
+    def _idle(self, horizon: float) -> bool:
+        if len(self._attempts) or self.results.pending or self._sending:
+            return False
+        return all(a_round.quiet(self._activity, horizon) for a_round in self._rounds)
+
+    async def _tell_stats(self) -> None:
+        told = self.summary()
+        while True:
+            await asyncio.sleep(self._config.runner.stats_s)
+            if (now := self.summary()) != told:
+                told = now
+                logger.info("%s; %d under way", now, len(self._attempts))
+
+    def summary(self) -> str:
+        """What came of the work so far, for people: ``Completed 12, Retrying 1``."""
+        counts = self.results.counts
+        return ", ".join(f"{name} {counts[name]}" for name in sorted(counts)) or "nothing to do"
+
+    def _types(self) -> list[str]:
+        return sorted(name for group in self._groups for name in group.handlers)
+
+
+def _groups(worker: Worker, concurrency: int, threads: int) -> list[_Group]:
+    """Handlers with a number of their own alone; the others share, coroutines and threads."""
+    alone = [h for h in worker.handlers.values() if h.concurrency is not None]
+    groups = [_Group({h.task_type: h}, Slots(h.concurrency or 1)) for h in alone]
+    for is_async, size in ((True, concurrency), (False, threads)):
+        shared = [
+            h for h in worker.handlers.values() if h.concurrency is None and h.is_async == is_async
+        ]
+        for first in range(0, len(shared), _MOST_TYPES):
+            some = shared[first : first + _MOST_TYPES]
+            groups.append(_Group({h.task_type: h for h in some}, Slots(size)))
+    return groups
+
+
+async def _configure(connection: AsyncConnection) -> None:
+    connection.prepare_threshold = 0
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

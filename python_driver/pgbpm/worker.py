@@ -1,0 +1,178 @@
+"""Handlers of service tasks: what a user of the runner writes.
+
+::
+
+    from pgbpm.worker import BpmnError, Retry, Task, Worker
+
+    worker = Worker()
+
+    @worker.task("charge-card", concurrency=8)
+    async def charge_card(task: Task) -> dict[str, object]:
+        if task.variables["amount"] > 5000:
+            raise BpmnError("card-declined", "over the limit")
+        return {"charged": True}
+
+A handler is a coroutine function, or a plain function that then runs in a thread. It gets one
+:class:`Task` and returns the variables it changes (or ``None``). It may run more than once for
+one task (a runner can die after the side effect and before its result is stored): side effects
+need ``task.task_id`` as their idempotency key.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pgbpm.errors import ConfigError
+
+Variables = dict[str, Any]
+Handler = Callable[["Task"], Any]
+H = TypeVar("H", bound=Handler)
+
+
+class BpmnError(Exception):
+    """Raised by a handler: the business says no. Becomes a BPMN error at the node of the task.
+
+    ``code`` is what an error boundary event names; ``variables`` are merged before it is thrown.
+    """
+
+    def __init__(
+        self, code: str, message: str | None = None, variables: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.variables = dict(variables or {})
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" if self.message else self.code
+
+
+class Retry(Exception):
+    """Raised by a handler: this attempt failed, try again after ``in_seconds`` (≥ 0).
+
+    ``None`` leaves the pause to the retry policy of the task, as any other exception does.
+    """
+
+    def __init__(
+        self, in_seconds: float | None = None, message: str = "asked to be retried"
+    ) -> None:
+        if in_seconds is not None and not 0 <= in_seconds < math.inf:
+            raise ValueError(f"in_seconds must be at least 0, not {in_seconds!r}")
+        super().__init__(message)
+        self.in_seconds = None if in_seconds is None else float(in_seconds)
+
+
+class NonRetryable(Exception):
+    """Raised by a handler: no further attempt can succeed. The task fails with a dead letter."""
+
+
+class LeaseState:
+    """What the runner knows of a lease; shared with the thread of the handler."""
+
+    __slots__ = ("lost",)
+
+    def __init__(self) -> None:
+        self.lost = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One attempt at one task. ``variables`` never appear in its ``repr``."""
+
+    task_id: str
+    """Same in every attempt: the idempotency key of the handler's side effects."""
+    process_instance_id: str
+    business_key: str | None
+    node_id: str
+    task_type: str
+    attempt: int
+    """1 for the first attempt."""
+    fencing_token: int
+    lease_until: datetime
+    """By the clock of the database when the task was claimed; the runner extends it."""
+    variables: Variables = field(repr=False)
+    lease: LeaseState = field(default_factory=LeaseState, repr=False, compare=False)
+
+    @property
+    def lease_lost(self) -> bool:
+        """Whether somebody else may have this task now: a long-running plain function should stop
+        and return anything, it will not be used. A coroutine is cancelled instead."""
+        return self.lease.lost
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHandler:
+    """A registered handler."""
+
+    task_type: str
+    function: Handler
+    concurrency: int | None
+    is_async: bool
+
+
+class Worker:
+    """A set of handlers by task type; ``pgbpm run --app module:worker`` serves them."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, TaskHandler] = {}
+
+    def task(self, task_type: str, *, concurrency: int | None = None) -> Callable[[H], H]:
+        """Decorator: the function handles the tasks of ``task_type``.
+
+        ``concurrency`` is the number of its tasks one runner works on at the same time; without it
+        the handlers of a runner share ``runner.concurrency`` (coroutines) or ``runner.threads``
+        (plain functions). Raises ``ValueError`` for a second handler of the same type.
+        """
+        if not task_type or len(task_type) > 200:
+            raise ValueError(f"a task type has 1 to 200 characters: {task_type!r}")
+        if task_type in self.handlers:
+            raise ValueError(f"task type {task_type!r} has a handler already")
+        if concurrency is not None and concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, not {concurrency!r}")
+
+        def register(function: H) -> H:
+            self.handlers[task_type] = TaskHandler(
+                task_type, function, concurrency, _is_async(function)
+            )
+            return function
+
+        return register
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
+    )
+
+
+def load_worker(name: str) -> Worker:
+    """The :class:`Worker` that ``module:attribute`` names (attribute ``worker`` if left out).
+
+    Modules of the working directory are found. Raises :class:`ConfigError` with what is wrong.
+    """
+    module_name, _, attribute = name.partition(":")
+    attribute = attribute or "worker"
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        hint = f"looked in {here} and the installed packages" if error.name == module_name else None
+        raise ConfigError(f"--app {name}: {error}", hint=hint) from error
+    except ValueError as error:
+        raise ConfigError(f"--app {name}: {error}", hint="write module:attribute") from error
+    worker = getattr(module, attribute, None)
+    if not isinstance(worker, Worker):
+        found = [key for key, value in vars(module).items() if isinstance(value, Worker)]
+        hint = f"found: {', '.join(found)}" if found else "it must be a pgbpm.worker.Worker"
+        raise ConfigError(f"--app {name}: {module_name} has no worker {attribute!r}", hint=hint)
+    return worker
