@@ -141,7 +141,7 @@ class Deliverer:
             return classify(response, bytes(body), whole)
         except TimeoutError:
             broken = _broken(progress, "Timeout", f"no whole answer within {limit:.1f} s")
-        except (httpx.HTTPError, OSError) as error:
+        except Exception as error:  # whatever it was: it is reported, not left to the lease
             broken = _broken(progress, type(error).__name__, str(error))
         if response is not None and not response.is_success:
             return classify(response, bytes(body), False)  # the status says enough
@@ -176,7 +176,12 @@ class Deliverer:
             timeout=timeout,
             extensions={"trace": progress.trace},
         )
-        if request.url.scheme not in {"http", "https"} or not request.url.host:
+        port = request.url.port
+        if (
+            request.url.scheme not in {"http", "https"}
+            or not request.url.host
+            or (port is not None and not 0 < port < 65536)
+        ):
             raise _Unsendable(f"the destination has no http(s) address: {target.url!r}")
         return request, timeout
 

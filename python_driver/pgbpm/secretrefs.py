@@ -21,7 +21,8 @@ def resolve_secret(reference: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise SecretMissing(f"cannot read {reference}: {type(error).__name__}") from None
     else:
-        raise SecretMissing(f"{kind}: is not a kind of secret reference (env:NAME or file:PATH)")
+        # what stands there may be the secret itself, written where its name belongs
+        raise SecretMissing("the reference is neither env:NAME nor file:PATH")
     if not value:
         raise SecretMissing(f"{reference} is empty or not set")
     return value
