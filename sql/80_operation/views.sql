@@ -1,0 +1,45 @@
+-- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
+-- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
+-- Private; replay and the invariants fold it.
+
+create or replace view bpm_core.token_step as
+select s.tenant_id,
+       s.workflow_instance_id,
+       s.seq,
+       s.at,
+       s.kind,
+       s.token_id,
+       case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
+       case
+         when not s.leaves then s.state
+         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting'
+         else 'Executing'
+       end as state
+  from (
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+           case
+             when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
+             when h.kind = 'TokenTerminated' then 'Terminated'
+             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind = 'TokenParked' then 'Ready'
+             when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
+             when h.kind = 'TokenResumed'
+               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting' else 'Executing' end
+           end as state,
+           h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
+                      'ErrorCaught', 'CommandWritten') as leaves
+      from bpm_core.history_event h
+      join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+      left join bpm_core.workflow_node n
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
+     where h.token_id is not null
+       and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
+                      'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
+                      'MessageReceived', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+       -- A boundary timer that does not interrupt leaves its host where it is; an incident may be about something else than its token.
+       and not (h.kind = 'TimerFired' and h.detail @> '{"interrupting": false}')
+       and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
+  left join bpm_core.workflow_flow f
+    on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
+   and (s.flow_id is null or f.flow_id = s.flow_id);
+comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
