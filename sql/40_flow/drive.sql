@@ -15,6 +15,7 @@ declare
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}';
+  v_joining     bpm_core.moving[] := '{}';
   v_hops        integer := 0;
   v_some_ended  boolean;
   r_group       record;
@@ -36,6 +37,8 @@ begin
       v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
       if r_group.kind = 'MessageCatch' then
         v_waiting := v_waiting || r_group.arriving;
+      elsif r_group.kind in ('ParallelJoin', 'EndEvent') then
+        v_joining := v_joining || r_group.arriving;
       end if;
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
     end loop;
@@ -43,5 +46,8 @@ begin
   end loop;
   perform bpm_core.park_tokens(v_arriving, v_hops);
   perform bpm_core.open_waits(v_waiting);
+  if cardinality(v_joining) > 0 then
+    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+  end if;
 end
 $$;

@@ -1,5 +1,5 @@
--- Schedules the next occurrence of fired timers that repeat, on their own grid: anchor + k × interval. What was missed while nothing ran
--- is made up for once (catch_up Once, Skip) or one by one (All).
+-- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
+-- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
 -- Writes:   timer.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -10,21 +10,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, repetition, scheduled_at,
+  insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
                               due_at, remaining, catch_up)
-  select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at, k.repetition,
-         f.anchor_at + k.repetition * r.step, greatest(f.anchor_at + k.repetition * r.step, bpm_core.now()),
-         f.remaining - (k.repetition - f.repetition), f.catch_up
+  select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
+         k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
     from unnest(p_fired) f
     join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
     join bpm_core.workflow_node n
       on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
    cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
-   cross join lateral (
-     select case when f.catch_up = 'All' then f.repetition + 1
-                 else greatest(f.repetition + 1,
-                               f.repetition + 1 + floor(extract(epoch from p_now - f.scheduled_at) / extract(epoch from r.step))::integer) end) k(repetition)
-   where f.kind = 'Cycle' and not n.interrupting and r.step > interval '0'
-     and (f.remaining is null or f.remaining - (k.repetition - f.repetition) >= 0);
+   cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
+   where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0;
 end
 $$;

@@ -217,7 +217,6 @@ create table bpm_core.timer (
   rule                 text not null,
   time_zone            text,
   anchor_at            timestamptz not null,
-  repetition           integer not null default 0,
   scheduled_at         timestamptz not null,
   due_at               timestamptz not null,
   remaining            integer,
@@ -230,9 +229,9 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (tenant_id, token_id);
-comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + repetition × interval.';
+comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'Repetitions left after this one; null: endless or not repeating.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -274,7 +273,7 @@ create table bpm_core.message (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
-create index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
+create unique index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 
 create table bpm_core.inbox (
@@ -282,7 +281,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'TaskResult', 'CancelInstance')),
+  kind         text not null check (kind in ('Message')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

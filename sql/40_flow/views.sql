@@ -42,7 +42,6 @@ select t.tenant_id,
        t.status::text as status,
        t.scheduled_at,
        t.due_at,
-       t.repetition,
        t.remaining,
        t.catch_up
   from bpm_core.timer t

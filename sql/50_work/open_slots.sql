@@ -11,12 +11,8 @@ begin
     select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
       from generate_series(0, 2) l(level)
      cross join unnest(p_types) with ordinality y(task_type, n)
-     cross join lateral (
-       select jsonb_populate_record(null::bpm_core.pick_position, p_positions -> y.task_type -> l.level)) k(position)
+     cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level)) k(position)
      cross join lateral bpm_core.pick_start(k.position, p_now) s
      order by l.level, y.n);
-exception
-  when data_exception then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
 end
 $$;

@@ -1,0 +1,39 @@
+-- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. One that raises is put back with a backoff;
+-- after ten times it is buried as an incident of its instance.
+-- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
+create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_first bpm_core.inbox[];
+begin
+  perform 1
+     from bpm_core.inbox i
+    where i.tenant_id = p_tenant_id and i.id = any (p_rows)
+    order by i.id
+      for update;
+  v_first := array(
+    select distinct on (i.target_id) i
+      from unnest(p_rows) k(id)
+      join bpm_core.inbox i on i.tenant_id = p_tenant_id and i.id = k.id
+     order by i.target_id, i.id);
+  if cardinality(v_first) = 0 then
+    return 0;
+  end if;
+  begin
+    perform bpm_core.apply_messages(p_tenant_id, v_first);
+    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = p_tenant_id and i.id = f.id;
+  exception
+    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+      raise;
+    when others then
+      perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
+  end;
+  return cardinality(v_first);
+end
+$$;

@@ -1,0 +1,15 @@
+-- KIND message intermediate catch event: the token rests. drive opens the waits of all hops together at the end, so that the
+-- message keys are locked once and sorted.
+create or replace function bpm_core.enter_message_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  return '{}';
+end
+$$;

@@ -1,0 +1,25 @@
+-- Takes messages back from waits that closed before they could be applied, and offers them again under the locks of their keys.
+-- Writes:   message, inbox.
+create or replace function bpm_core.return_messages(p_tenant_id text, p_messages uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if cardinality(p_messages) = 0 then
+    return;
+  end if;
+  perform bpm_core.lock_message_keys(array(
+    select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
+      from unnest(p_messages) k(id)
+      join bpm_core.message m on m.tenant_id = p_tenant_id and m.id = k.id));
+  update bpm_core.message m
+     set state = 'Buffered', correlated_to = null
+    from unnest(p_messages) k(id)
+   where m.tenant_id = p_tenant_id and m.id = k.id;
+  perform bpm_core.offer_message(p_tenant_id, k.id) from unnest(p_messages) k(id);
+end
+$$;

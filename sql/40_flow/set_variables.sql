@@ -1,0 +1,41 @@
+-- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- Returns:  jsonb, the variables as they are now.
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 variables refused.
+-- Writes:   workflow_instance (the nearest to its tokens), history_event, audit_event.
+create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_tenant_id text default '')
+returns jsonb
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_variables jsonb;
+  v_instance  uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  v_variables := bpm_core.decode_variables(p_variables);
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select w.id into v_instance
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+  if v_instance is null then
+    perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
+  end if;
+  update bpm_core.workflow_instance w
+     set variables = w.variables || v_variables, lock_version = w.lock_version + 1
+   where w.tenant_id = p_tenant_id and w.id = v_instance;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
+    jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance) v);
+end
+$$;

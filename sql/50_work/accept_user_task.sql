@@ -1,0 +1,36 @@
+-- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Returns:  accepted.
+-- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Writes:   task_instance, execution, result, history_event, audit_event.
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now       timestamptz := bpm_core.now();
+  v_variables jsonb := bpm_core.decode_variables(p_variables);
+begin
+  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
+  if p_task.assignee is not null and p_task.assignee <> p_actor then
+    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
+      jsonb_build_object('claimed_by', p_task.assignee));
+  end if;
+  update bpm_core.task_instance t
+     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
+         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
+  insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+  perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+end
+$$;

@@ -1,0 +1,34 @@
+-- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_accepted bpm_core.accepted;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
+    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+  end if;
+  return query
+  select p_task_id, 'Completed'::bpm.outcome, w.status::text
+    from bpm_core.task_instance t
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
+   where t.tenant_id = p_tenant_id and t.id = p_task_id;
+end
+$$;

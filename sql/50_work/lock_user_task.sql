@@ -1,0 +1,26 @@
+-- Locks a user task that is open.
+-- Returns:  task_instance.
+-- Raises:   BP404 there is none, BP409 it is not open any more.
+create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+begin
+  select t.* into r_task
+    from bpm_core.task_instance t
+   where t.tenant_id = p_tenant_id and t.id = p_task_id
+     for no key update;
+  if r_task.id is null or r_task.task_type <> 'bpm:user' then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+  elsif r_task.state <> 'Ready' then
+    perform bpm_core.fail('BP409', format('User task %s is %s.', p_task_id, r_task.state), jsonb_build_object('state', r_task.state));
+  end if;
+  return r_task;
+end
+$$;
