@@ -291,8 +291,7 @@ def _record(conn: Conn, migration: Migration) -> None:
 def _said(error: psycopg.Error, text: str) -> str:
     message = error.diag.message_primary or str(error)
     position = error.diag.statement_position
-    line = f" (line {text.count(chr(10), 0, int(position)) + 1})" if position else ""
-    return f"{message}{line}"
+    return f"{message} ({source.locate(text, int(position))})" if position else message
 
 
 def _value(conn: Conn, query: str, params: Sequence[Any] = ()) -> Any:

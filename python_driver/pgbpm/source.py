@@ -14,6 +14,7 @@ from pgbpm.resources import sql_dir
 
 ACCESS_ROOM = "90_access"
 TEST_KIT_FROM = 95
+_FROM = "-- from "
 _OWN_PLACE = {"tables.sql", "views.sql", "roles.sql", "grants.sql"}
 
 
@@ -88,7 +89,20 @@ def _number(room: Path) -> int:
     return int(room.name[:2])
 
 
+def locate(text: str, position: int) -> str:
+    """Where the character ``position`` (from 1) of a joined text comes from, for messages."""
+    before = text[:position].splitlines()
+    for number in range(len(before) - 1, -1, -1):
+        if before[number].startswith(_FROM):
+            return f"{before[number].removeprefix(_FROM)} line {len(before) - number - 1}"
+    return f"line {len(before)}"
+
+
 def _text(files: Iterable[Path]) -> str:
-    """The files that exist, one after the other, each ending in a newline."""
-    parts = [f"{file.read_text(encoding='utf-8').strip()}\n" for file in files if file.exists()]
+    """The files that exist, one after the other, each under its name."""
+    parts = [
+        f"{_FROM}{file.parent.name}/{file.name}\n{file.read_text(encoding='utf-8').strip()}\n"
+        for file in files
+        if file.exists()
+    ]
     return "\n".join(parts)

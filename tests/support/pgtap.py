@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import tarfile
-import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,10 +18,10 @@ import psycopg
 import pytest
 
 from pgbpm.devtools import scratch
+from tests.support import packages
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = packages.CHECKOUT
 TESTS = CHECKOUT / "tests"
-CACHE = CHECKOUT / "build" / "pgtap"
 SHARED = TESTS / "pgtap" / "shared"
 REQUIRED = os.environ.get("PGBPM_REQUIRE_PGTAP") == "1"
 
@@ -56,8 +52,7 @@ class PgTapSource:
     def script(self) -> str:
         """The script without psql's commands, for a plain connection."""
         assert self.file is not None
-        lines = self.file.read_text(encoding="utf-8").splitlines()
-        return "\n".join(line for line in lines if not line.startswith("\\"))
+        return packages.without_psql_commands(self.file)
 
 
 def _named() -> Path | None:
@@ -70,43 +65,21 @@ def _named() -> Path | None:
 
 
 def _installed() -> Path | None:
-    try:
-        program = scratch.test_binaries().bin_dir / "pg_config"
-        share = subprocess.run(
-            [program, "--sharedir"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return _newest((Path(share) / "extension").glob("pgtap--*.sql"))
+    folder = scratch.test_binaries().config("sharedir") / "extension"
+    return packages.newest_script(folder.glob("pgtap--*.sql"), "pgtap")
 
 
 def _debian() -> Path | None:
-    cached = _newest((CACHE / "debian").rglob("pgtap--*.sql"))
-    if cached or not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-        return cached
-    with tempfile.TemporaryDirectory() as folder:
-        names = ["postgresql-15-pgtap", "postgresql-17-pgtap"]
-        if not any(_runs(["apt-get", "download", name], folder) for name in names):
-            return None
-        package = next(Path(folder).glob("*.deb"))
-        (CACHE / "debian").mkdir(parents=True, exist_ok=True)
-        _runs(["dpkg-deb", "-x", str(package), str(CACHE / "debian")], folder)
-    return _newest((CACHE / "debian").rglob("pgtap--*.sql"))
+    return _script(packages.debian(["postgresql-15-pgtap", "postgresql-17-pgtap"]))
 
 
 def _npm() -> Path | None:
-    cached = _newest((CACHE / "npm").rglob("pgtap--*.sql"))
-    if cached or not shutil.which("npm"):
-        return cached
-    with tempfile.TemporaryDirectory() as folder:
-        if not _runs(["npm", "pack", "--silent", "@electric-sql/pglite-pgtap"], folder):
-            return None
-        (CACHE / "npm").mkdir(parents=True, exist_ok=True)
-        for archive in Path(folder).glob("*.tgz"):
-            _unpack(archive, CACHE / "npm")
-        for archive in list((CACHE / "npm").rglob("*.tar.gz")):
-            _unpack(archive, CACHE / "npm")
-    return _newest((CACHE / "npm").rglob("pgtap--*.sql"))
+    return _script(packages.npm("@electric-sql/pglite-pgtap"))
+
+
+def _script(folder: Path | None) -> Path | None:
+    found = folder.rglob("pgtap--*.sql") if folder else []
+    return packages.newest_script(found, "pgtap")
 
 
 _SOURCES = {
@@ -115,29 +88,6 @@ _SOURCES = {
     "Debian's package": _debian,
     "npm package": _npm,
 }
-
-
-def _runs(command: list[str], folder: str) -> bool:
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, timeout=120)
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
-
-
-def _unpack(archive: Path, target: Path) -> None:
-    with tarfile.open(archive) as tar:
-        tar.extractall(target, filter="data")
-
-
-def _newest(files: Iterable[Path]) -> Path | None:
-    """The full script (pgtap--1.2.0.sql) of the highest version, not an upgrade (a--b.sql)."""
-    numbered = [
-        (tuple(int(n) for n in match.group(1).split(".")), file)
-        for file in files
-        if (match := re.fullmatch(r"pgtap--([\d.]+)\.sql", file.name))
-    ]
-    return max(numbered)[1] if numbered else None
 
 
 # -- running ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
+from pgbpm import source
 from pgbpm.config import ServerConfig
 from pgbpm.errors import ServerError
 from pgbpm.server import Binaries, ephemeral_server, find_binaries
@@ -92,7 +93,15 @@ def scratch_database(url: str, template: str | None = None) -> Iterator[str]:
 
 
 def run_script(conn: psycopg.Connection[Any], text: str) -> None:
-    """Run a script of several statements in one transaction, as the installer."""
-    with conn.transaction():
-        conn.execute("set local client_min_messages = warning")
-        conn.execute(sql.SQL(text))
+    """Run a script of several statements in one transaction, as the installer.
+
+    An error tells the file its text comes from.
+    """
+    try:
+        with conn.transaction():
+            conn.execute("set local client_min_messages = warning")
+            conn.execute(sql.SQL(text))
+    except psycopg.Error as error:
+        if error.diag.statement_position:
+            error.add_note(f"at {source.locate(text, int(error.diag.statement_position))}")
+        raise

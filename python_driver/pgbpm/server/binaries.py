@@ -48,6 +48,13 @@ class Binaries:
         """Path of one program of this folder."""
         return str(self.bin_dir / name)
 
+    def config(self, what: str) -> Path:
+        """One of the installation's folders as ``pg_config`` names it (``sharedir``, …)."""
+        answer = subprocess.run(
+            [self.tool("pg_config"), f"--{what}"], capture_output=True, text=True, check=True
+        )
+        return Path(answer.stdout.strip())
+
 
 def find_binaries(configured: str | None = None, major: int | None = None) -> list[Binaries]:
     """All usable PostgreSQL installations, best first.
