@@ -12,9 +12,20 @@ declare
 begin
   processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
   v_drawn := bpm_core.draft_nodes(p_elements);
-  v_lines := bpm_core.draft_flows(p_elements, v_drawn);
+  v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
-  findings := '{}';
+  findings := array(
+    select f
+      from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
+            union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
+            union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
+            union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
+            union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_task_faults(v_drawn, p_tenant_id) f
+            union all select f from bpm_core.find_ignored(p_elements, v_drawn, p_strict) f) x);
 end
 $$;

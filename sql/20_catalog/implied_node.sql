@@ -1,14 +1,13 @@
 -- Whether a node needs a plain node behind it (lower_graph).
 -- Returns:  ':split', ':choice', or null.
-create or replace function bpm_core.implied_node(p_node bpm_core.draft_node)
+create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
 language sql immutable parallel safe
 as $$
   select case
-    when (p_node).tag = 'parallelGateway' then case when (p_node).incoming > 1 and (p_node).outgoing > 1 then ':split' end
-    when (p_node).tag like '%Gateway' then null
-    when (p_node).outgoing > 1 and (p_node).conditional = 0 then ':split'
-    when (p_node).conditional = 1 and (p_node).outgoing = 1 then ':choice'
-    when (p_node).conditional = 1 and (p_node).outgoing = 2 and (p_node).default_ref is not null then ':choice'
+    when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag like '%Gateway' then null
+    when p_outgoing > 1 and p_conditional = 0 then ':split'
+    when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
   end
 $$;

@@ -342,3 +342,27 @@ create type bpm_core.draft_flow as (
   ord              integer
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
+
+create type bpm_core.expression_token as (
+  kind  text,
+  value text,
+  at    integer
+);
+comment on type bpm_core.expression_token is 'One word of an expression: kind is name, string, number, end, or the operator itself in its canonical spelling; at is the character position in the source, from 1.';
+
+create type bpm_core.expression_step as (
+  tree    jsonb,
+  next    integer,
+  problem text,
+  at      integer
+);
+comment on type bpm_core.expression_step is
+  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or, args: […]}, {op: not|empty, arg} or {op: eq|ne|lt|le|gt|ge, left, right}.';
+
+create type bpm_core.graph_index as (
+  first_place integer[],
+  last_place  integer[],
+  targets     integer[],
+  seeds       integer[]
+);
+comment on type bpm_core.graph_index is 'A graph over numbered nodes, for walks in PL/pgSQL (index_graph).';

@@ -1,0 +1,38 @@
+-- What is wrong or odd about the events: timers, correlation keys, error codes, boundary events that cannot fire.
+create or replace function bpm_core.find_event_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
+  definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
+    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
+   where n.event = 'timer' and t.problem is not null
+  union all
+  select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
+    from node n
+   where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
+  union all
+  select bpm_core.fault('InvalidCondition', format('%s: %s', n.label, m.problem), n.node_id, null, 'Write the path of a variable: order.id. Without a key the business key correlates.')
+    from node n
+    join definition d on d.tag = 'message' and d.id = bpm_core.local_reference(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
+   cross join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m
+   where m.problem is not null
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s waits for a message whose name is an expression, which is not executed.', n.label), n.node_id, null, 'Give the message a fixed name and correlate by key.')
+    from node n where n.message_name ~ '^(=|.*[$#]\{)'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
+    from node n where n.error_code ~ '^(=|.*[$#]\{)'
+  union all
+  select bpm_core.warning('ErrorCodeMissing', format('%s names an error without errorCode; it catches every error.', n.label), n.node_id, null, 'Add errorCode to the error, or remove errorRef to say so.')
+    from node n where n.kind = 'ErrorBoundary' and n.error_code is null and n.definition ? 'errorRef'
+  union all
+  select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says cancelActivity="false"; an error ends its activity all the same.', n.label), n.node_id)
+    from node n where n.kind = 'ErrorBoundary' and not n.interrupting
+  union all
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
+$$;

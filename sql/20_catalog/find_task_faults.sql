@@ -1,0 +1,43 @@
+-- What is wrong or odd about tasks: types, retries and leases, approval, our own attributes misspelt, destinations.
+-- Our own attributes are taken at their word: one that is unknown or has an impossible value is a fault, because an approval that was
+-- asked for and dropped would be worse than a refusal. Other engines' attributes that cannot be used are warnings.
+create or replace function bpm_core.find_task_faults(p_nodes bpm_core.draft_node[], p_tenant_id text)
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
+    from node n
+   cross join lateral (
+     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
+     union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
+     union all select 'bpm:approval can only be "required", and only on a service task'
+      where n.attributes ? 'bpm:approval' and (n.attributes ->> 'bpm:approval' <> 'required' or n.tag <> 'serviceTask')
+     union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
+      where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select 'bpm:await can only be "receipt", and only on a send task'
+      where n.attributes ? 'bpm:await' and (n.attributes ->> 'bpm:await' <> 'receipt' or n.tag <> 'sendTask')
+     union all select format('the attribute %s is not known', a.name)
+       from jsonb_object_keys(n.attributes) a (name)
+      where a.name like 'bpm:%' and a.name <> all (array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval', 'bpm:destination', 'bpm:correlationKey',
+              'bpm:await', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey'])) p
+  union all
+  select bpm_core.fault('TooLarge', format('The task type of %s has %s characters; the limit is 200.', n.label, length(n.task_type)), n.node_id, null, 'Shorten it.')
+    from node n where length(n.task_type) > 200
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+            then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
+            else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
+    from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
+   where b.problem is not null and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask')
+  union all
+  select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
+           'Register a worker for that type, or set bpm:type.')
+    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) t
+   where n.tag in ('serviceTask', 'sendTask') and t.borrowed is not null
+  union all
+  select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
+    from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d
+   where n.kind = 'SendTask' and not exists (select from bpm_core.destination x where x.tenant_id = p_tenant_id and x.code = d.code)
+$$;
