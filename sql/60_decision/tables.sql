@@ -3,6 +3,10 @@
 create type bpm_core.approval_status as enum ('Pending', 'Approved', 'Rejected', 'Expired', 'Cancelled');
 create type bpm_core.approval_effect as enum ('Pending', 'Applied');
 
+-- A decision whose effect is to be applied: standing says that the token still rests where it was asked for.
+create type bpm_core.decided_approval as (
+  approval_id uuid, status bpm_core.approval_status, token bpm_core.moving, standing boolean, decided_by text, note text);
+
 create table bpm_core.approval_record (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,
@@ -32,6 +36,8 @@ create index approval_pending_effect on bpm_core.approval_record (tenant_id, dec
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
 create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
 comment on table bpm_core.approval_record is 'A decision taken once (status) and its effect (effect), which can be driven again. Before the decision no task exists.';
+comment on column bpm_core.approval_record.visit is 'The visit of the token that asks; a later visit of the same node asks anew.';
+comment on column bpm_core.approval_record.effect is 'Applied once the task is offered, the error raised, or the token found gone; of a Cancelled one it stays Pending and nobody looks.';
 
 create table bpm_core.approval_vote (
   tenant_id   text collate "C" not null default '',

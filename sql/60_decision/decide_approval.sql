@@ -1,0 +1,44 @@
+-- Decides an approval, once, and lets the decision take effect in the same transaction.
+-- The same decision again gets the first outcome, and drives its effect if that is still pending.
+-- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow).
+-- Raises:   BP403 not granted, or the actor is excluded. BP404 no such approval. BP409 decided otherwise before, or closed (detail: the first outcome).
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
+-- Writes:   approval_record, history_event, audit_event, and what the effect writes.
+-- Locks:    workflow_instance.
+-- Source:   seed A, 2.3; seed B, transaction cookbook, "Review".
+create or replace function bpm.decide_approval(
+  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
+returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_instance uuid;
+  r_approval bpm_core.approval_record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_decision(p_decision, p_note);
+  select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
+  select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  perform bpm_core.check_decidable(r_approval, p_decision, v_actor);
+  if r_approval.status = 'Pending' then
+    perform bpm_core.record_decision(r_approval, p_decision::bpm_core.approval_status, v_actor, p_note);
+  end if;
+  perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
+  return query
+  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
+    from bpm_core.approval_record a
+    join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+   where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+end
+$$;

@@ -1,0 +1,27 @@
+-- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.approval with (security_barrier) as
+select a.tenant_id,
+       a.id as approval_id,
+       w.process_instance_id,
+       a.workflow_instance_id,
+       p.business_key,
+       a.token_id,
+       a.node_id,
+       n.name as node_name,
+       a.task_type,
+       a.status::text as status,
+       a.effect::text as effect,
+       a.decided_by,
+       a.decided_at,
+       a.note,
+       a.required_approvals,
+       a.expires_at,
+       a.created_at
+  from bpm_core.approval_record a
+  left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id
+ where a.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.approval is 'Decisions asked for: Pending until bpm.decide_approval, then Approved or Rejected; Expired; Cancelled when the step was left. effect Applied: the decision has had its consequence.';

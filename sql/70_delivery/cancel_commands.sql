@@ -1,0 +1,26 @@
+-- Cancels the commands of ended instances that never left: Pending and never possibly seen by the receiver. What is being sent, is Unknown, or is
+-- to be sent again finishes its own life.
+-- Writes:   outbox, history_event. The instances are locked; a claim holds its rows only for a moment and waits for nobody.
+create or replace function bpm_core.cancel_commands(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with cancelled as (
+    update bpm_core.outbox o
+       set state = 'Cancelled', ended_at = v_now
+      from unnest(p_instances) i(id)
+     where o.tenant_id = p_tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+         jsonb_build_object('command', c.command_id)
+    from cancelled c;
+end
+$$;
