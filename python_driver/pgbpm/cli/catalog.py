@@ -1,0 +1,166 @@
+"""``pgbpm deploy|check``: BPMN files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import psycopg
+
+from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.output import emit, emit_json, show_error, table
+from pgbpm.cli.progress import with_progress
+from pgbpm.cli.values import Unreadable, read_bpmn
+from pgbpm.db import Connection
+from pgbpm.errors import PgbpmError
+
+Row = dict[str, Any]
+
+files_argument = click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Refuse what is only warned of: listeners and scripts."
+)
+
+
+@click.command()
+@files_argument
+@click.option("--name", help="Name of the processes (default: as the file says).")
+@strict_option
+@click.option("--actor", help="On whose behalf (default: the database role).")
+@json_option
+@pass_app
+def deploy(
+    app: App,
+    files: tuple[Path, ...],
+    name: str | None,
+    strict: bool,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Deploy BPMN files: each executable process gets a new version, unless nothing changed.
+
+    A file with faults is refused as a whole (exit code 1) and the files before it stay deployed.
+    """
+    done: list[Row] = []
+    with app.connect() as conn:
+        for file in files:
+            try:
+                rows = app.call(
+                    conn, "deploy_bpmn", p_xml=read_bpmn(file), p_name=name, p_actor=actor,
+                    p_strict=strict,
+                )  # fmt: skip
+            except Unreadable as error:
+                raise PgbpmError(f"{file} {error}") from None
+            except psycopg.Error as error:
+                findings = _findings(file, error)
+                if findings is None:
+                    raise
+                if as_json:
+                    emit_json({"deployed": done, "refused": str(file), "findings": findings})
+                else:
+                    _show(done)
+                    show_error(error.sqlstate, f"{file}: {error.diag.message_primary}")
+                    click.echo(table(findings), err=True)
+                click.get_current_context().exit(PgbpmError.exit_code)
+            done += [{"file": str(file), **row} for row in rows]
+    if as_json:
+        emit_json({"deployed": done})
+    else:
+        _show(done)
+
+
+def _show(done: list[Row]) -> None:
+    for row in done:
+        what = "deployed" if row["is_new"] else "unchanged"
+        click.echo(f"{what} {row['code']} version {row['version']} ({row['file']})")
+    for name in dict.fromkeys(row["file"] for row in done):
+        warnings = next(row["warnings"] for row in done if row["file"] == name)
+        if warnings:
+            click.echo(f"\nwarnings of {name}:")
+            click.echo(table([_finding(None, "warning", warning) for warning in warnings]))
+
+
+def _findings(file: Path, error: psycopg.Error) -> list[Row] | None:
+    """The faults and warnings in the detail of a refusal, or None if it is another error."""
+    try:
+        detail = json.loads(error.diag.message_detail or "")
+        faults, warnings = detail["faults"], detail.get("warnings", [])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return [_finding(file, "fault", fault) for fault in faults] + [
+        _finding(file, "warning", warning) for warning in warnings
+    ]
+
+
+def _finding(file: Path | None, severity: str, found: Row) -> Row:
+    row: Row = {} if file is None else {"file": str(file)}
+    return row | {
+        "line": found.get("line"),
+        "severity": severity,
+        "code": found["code"],
+        "id": found.get("node_id") or found.get("flow_id"),
+        "message": found["message"],
+        "hint": found.get("hint"),
+    }
+
+
+@click.command()
+@files_argument
+@strict_option
+@json_option
+@pass_app
+def check(app: App, files: tuple[Path, ...], strict: bool, as_json: bool) -> None:
+    """Say what `pgbpm deploy` would say of BPMN files, and store nothing.
+
+    Exit code 1 if any file has a fault; warnings alone are fine.
+    """
+    findings: list[Row] = []
+    with app.connect() as conn:
+        for file in with_progress(files, "checking"):
+            findings += _check(app, conn, file, strict)
+    faulty = {row["file"] for row in findings if row["severity"] == "fault"}
+    if as_json:
+        emit_json({"files": len(files), "faulty": len(faulty), "findings": findings})
+    else:
+        for name in map(str, files):
+            mine = [row for row in findings if row["file"] == name]
+            faults = sum(row["severity"] == "fault" for row in mine)
+            warnings = len(mine) - faults
+            click.echo(f"{name}: {_counted(faults, 'fault')}, {_counted(warnings, 'warning')}")
+            if mine:
+                click.echo(table([{k: v for k, v in row.items() if k != "file"} for row in mine]))
+                click.echo()
+    if faulty:
+        click.get_current_context().exit(PgbpmError.exit_code)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
+
+
+def _check(app: App, conn: Connection, file: Path, strict: bool) -> list[Row]:
+    try:
+        rows = app.call(conn, "check_bpmn", p_xml=read_bpmn(file), p_strict=strict)
+    except Unreadable as error:
+        unreadable = {"code": "InvalidXml", "message": f"The file {error}."}
+        return [_finding(file, "fault", unreadable)]
+    return [_finding(file, row["severity"], row) for row in rows]
+
+
+@click.command()
+@json_option
+@pass_app
+def definitions(app: App, as_json: bool) -> None:
+    """List what is deployed."""
+    with app.connect() as conn:
+        rows = conn.execute(
+            "select * from bpm.definition d where d.tenant_id = %s order by 2", [app.tenant]
+        ).fetchall()
+    emit(rows, as_json, empty="nothing deployed")
+
+
+COMMANDS = [deploy, check, definitions]

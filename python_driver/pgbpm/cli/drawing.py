@@ -1,0 +1,139 @@
+"""One process instance as a person wants to see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+Row = Mapping[str, Any]
+_WIDEST = 100
+
+
+def draw_instance(state: Row, history: Sequence[Row]) -> str:
+    """What ``get_process`` gave and the last history rows, as text."""
+    return "\n".join(_lines(state, history))
+
+
+def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
+    instance = state["instance"]
+    key = f" · {instance['business_key']}" if instance.get("business_key") else ""
+    yield f"{instance['process_code']} v{instance['process_version']}{key} · {instance['status']}"
+    yield f"  id        {instance['process_instance_id']}"
+    by = f" by {instance['started_by']}" if instance.get("started_by") else ""
+    yield f"  started   {_when(instance['created_at'])}{by}"
+    if instance.get("ended_at"):
+        yield f"  ended     {_when(instance['ended_at'])}"
+    yield from _variables(instance.get("variables") or {})
+    yield from _tokens(state)
+    for title, name, line in _LISTS:
+        rows = state.get(name) or []
+        if rows:
+            yield f"\n{title}"
+            yield from (f"  {line(row)}" for row in rows)
+    if state.get("more"):
+        yield f"\n(cut off: {', '.join(state['more'])})"
+    if history:
+        yield "\nlast events"
+        yield from (f"  {_event(row)}" for row in history)
+
+
+def _variables(variables: Row) -> Iterator[str]:
+    if variables:
+        width = max(len(name) for name in variables)
+        yield "\nvariables"
+        for name, value in variables.items():
+            yield f"  {name.ljust(width)}  {_cut(json.dumps(value, ensure_ascii=False))}"
+
+
+def _tokens(state: Row) -> Iterator[str]:
+    """Each live token at its node, with what it waits for right below it."""
+    tokens = state.get("tokens") or []
+    if not tokens:
+        return
+    yield "\nwhere it stands"
+    for token in tokens:
+        at = f"{_node(token)} [{token.get('element')}]"
+        yield f"  ● {at} {token['state']} since {_when(token['since'])}"
+        for name, line in _AT_TOKEN:
+            for row in state.get(name) or []:
+                if row.get("token_id") == token["token_id"]:
+                    yield f"      └ {line(row)}"
+
+
+def _task(row: Row) -> str:
+    who = (
+        f" by {row['worker_id']} until {_when(row['lease_until'])}" if row.get("worker_id") else ""
+    )
+    who = who or (f" for {row['assignee']}" if row.get("assignee") else "")
+    tries = f"attempt {row['attempt']} of {row['max_attempts']}"
+    return f"task {row['task_type']} {row['state']}{who}, {tries} · {row['task_id']}"
+
+
+def _timer(row: Row) -> str:
+    return f"timer {row['node_id']} {row['rule']} {row['status']}, due {_when(row['due_at'])}"
+
+
+def _wait(row: Row) -> str:
+    return f"waits for {str(row['kind']).lower()} {row['name']} with key {row['correlation_key']}"
+
+
+def _incident(row: Row) -> str:
+    return f"incident {row['code']} at {_node(row)}: {row['message']} · {row['incident_id']}"
+
+
+def _approval(row: Row) -> str:
+    return f"approval of {row['task_type']} {row['status']} · {row['approval_id']}"
+
+
+def _command(row: Row) -> str:
+    where = row.get("destination_code") or row.get("task_type")
+    return f"command to {where} {row['state']}, attempt {row['attempt']} · {row['command_id']}"
+
+
+def _letter(row: Row) -> str:
+    return f"dead letter ({row['kind']}): {_cut(_said(row['error']))} · {row['dead_letter_id']}"
+
+
+_AT_TOKEN = (
+    ("tasks", _task),
+    ("timers", _timer),
+    ("waits", _wait),
+    ("approvals", _approval),
+    ("incidents", _incident),
+)
+_LISTS = (
+    ("incidents (pgbpm incidents resolve ID)", "incidents", _incident),
+    ("approvals (pgbpm approve ID, pgbpm reject ID)", "approvals", _approval),
+    ("dead letters (pgbpm dead-letters requeue ID)", "dead_letters", _letter),
+    ("commands", "commands", _command),
+)
+
+
+def _event(row: Row) -> str:
+    states = f" {row['from_state']} → {row['to_state']}" if row.get("to_state") else ""
+    node = f" {row['node_id']}" if row.get("node_id") else ""
+    actor = f" ({row['actor']})" if row.get("actor") else ""
+    return f"{_when(row['at'])} {row['kind']}{node}{states}{actor}"
+
+
+def _node(row: Row) -> str:
+    name = row.get("node_name")
+    return f"{row['node_id']} “{name}”" if name and name != row["node_id"] else str(row["node_id"])
+
+
+def _said(error: Any) -> str:
+    if isinstance(error, Mapping):
+        parts = [str(error[name]) for name in ("type", "message") if error.get(name)]
+        return ": ".join(parts) or json.dumps(error, ensure_ascii=False)
+    return str(error)
+
+
+def _when(value: Any) -> str:
+    at = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return "–" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

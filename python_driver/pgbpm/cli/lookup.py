@@ -1,0 +1,79 @@
+"""From what a person types to an id: a whole id, the beginning of one, or a business key."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import sql
+
+from pgbpm.db import Connection
+from pgbpm.errors import PgbpmError
+
+_HEX = re.compile(r"[0-9a-fA-F]{6,32}")
+_MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is looked for: a view of schema ``bpm``, its id column, and what counts as open."""
+
+    name: str
+    view: str
+    id_column: str
+    is_open: str = "true"
+
+    def find(self, conn: Connection, tenant: str, typed: str) -> str:
+        """The id of the only row that ``typed`` means.
+
+        A whole id is given back unseen (the call that follows says whether it exists). Raises
+        :class:`PgbpmError` if nothing fits or several rows do.
+        """
+        digits = typed.replace("-", "")
+        if re.fullmatch(r"[0-9a-fA-F]{32}", digits):
+            return typed
+        rows = self._by_key(conn, tenant, typed)
+        if not rows and _HEX.fullmatch(digits):
+            rows = self._by_beginning(conn, tenant, digits)
+        if len(rows) == 1:
+            return str(rows[0]["id"])
+        if not rows:
+            raise PgbpmError(
+                f"no {self.name} fits {typed!r}",
+                hint="give its id, the beginning of it (6 digits or more), or the business key",
+            )
+        ids = ", ".join(str(row["id"]) for row in rows[:_MOST_SHOWN])
+        more = ", …" if len(rows) > _MOST_SHOWN else ""
+        raise PgbpmError(f"{typed!r} fits more than one {self.name}", hint=f"one of: {ids}{more}")
+
+    def _by_key(self, conn: Connection, tenant: str, key: str) -> list[dict[str, Any]]:
+        return self._select(conn, "v.business_key = %s and {}", [key], tenant)
+
+    def _by_beginning(self, conn: Connection, tenant: str, digits: str) -> list[dict[str, Any]]:
+        return self._select(
+            conn,
+            "v.{id} between %s::uuid and %s::uuid",
+            [digits.ljust(32, "0"), digits.ljust(32, "f")],
+            tenant,
+        )
+
+    def _select(
+        self, conn: Connection, condition: str, values: list[str], tenant: str
+    ) -> list[dict[str, Any]]:
+        query = sql.SQL(
+            "select v.{id} as id from bpm.{view} v"
+            f" where v.tenant_id = %s and {condition.replace('{}', self.is_open)}"
+            " order by v.{id} desc limit %s"
+        ).format(id=sql.Identifier(self.id_column), view=sql.Identifier(self.view))
+        return list(conn.execute(query, [tenant, *values, _MOST_SHOWN + 1]))
+
+
+INSTANCE = Kind("process instance", "instance", "process_instance_id")
+TASK = Kind("open task", "task", "task_id", "v.state in ('Ready', 'Executing', 'Held')")
+APPROVAL = Kind("pending approval", "approval", "approval_id", "v.status = 'Pending'")
+INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")
+DEAD_LETTER = Kind("open dead letter", "dead_letter", "dead_letter_id", "v.state = 'Open'")
+COMMAND = Kind(
+    "command", "command", "command_id", "v.state in ('Unknown', 'Reconciling', 'Manual')"
+)

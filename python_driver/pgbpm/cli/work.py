@@ -1,0 +1,316 @@
+"""``pgbpm tasks|complete|approvals|approve|reject|dead-letters|incidents``: work for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.lookup import APPROVAL, DEAD_LETTER, INCIDENT, TASK
+from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.values import variables_of, variables_options
+from pgbpm.cli.waking import wake_runners
+
+Row = dict[str, Any]
+
+actor_option = click.option("--actor", help="On whose behalf (default: the database role).")
+attempts_option = click.option(
+    "--attempts", default=1, show_default=True, type=click.IntRange(1, 1000), help="Fresh attempts."
+)
+limit_option = click.option("--limit", default=50, show_default=True, type=click.IntRange(1))
+all_option = click.option("--all", "everything", is_flag=True, help="Also what is closed.")
+
+
+def listing(
+    app: App, query: str, values: Row, shown: dict[str, str], as_json: bool, empty: str
+) -> None:
+    """Run a query of a view and print it; ``shown`` maps headings of the table to columns."""
+    with app.connect() as conn:
+        rows = conn.execute(query, {"tenant": app.tenant, **values}).fetchall()
+    if as_json:
+        emit_json(rows)
+    else:
+        short = [{head: row[column] for head, column in shown.items()} for row in rows]
+        emit(short, False, empty=empty)
+
+
+# -- tasks ---------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--type", "task_type", help="Only of this type (people's tasks: bpm:user).")
+@click.option("--state", help="Only in this state (default: Ready, Executing and Held).")
+@click.option("--assignee", help="Only of this person.")
+@limit_option
+@json_option
+@pass_app
+def tasks(
+    app: App,
+    task_type: str | None,
+    state: str | None,
+    assignee: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List open tasks, for machines and for people, the oldest first."""
+    listing(
+        app,
+        """
+        select t.task_id, t.process_instance_id, t.business_key, t.node_id, t.node_name,
+               t.task_type, t.state, t.attempt, t.max_attempts, t.worker_id, t.lease_until,
+               t.assignee, t.candidate_groups, t.available_at
+          from bpm.task t
+         where t.tenant_id = %(tenant)s
+           and t.state = any (case when %(state)s::text is null
+                              then '{Ready,Executing,Held}'::text[] else array[%(state)s] end)
+           and (%(type)s::text is null or t.task_type = %(type)s)
+           and (%(assignee)s::text is null or t.assignee = %(assignee)s)
+         order by t.task_id limit %(limit)s
+        """,
+        {"type": task_type, "state": state, "assignee": assignee, "limit": limit},
+        {
+            "id": "task_id", "key": "business_key", "node": "node_id", "type": "task_type",
+            "state": "state", "attempt": "attempt", "worker": "worker_id", "assignee": "assignee",
+            "since": "available_at",
+        },
+        as_json,
+        "no open tasks",
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("task", metavar="ID|KEY")
+@variables_options
+@click.option(
+    "--fencing-token", type=int, metavar="N", help="For a service task that was claimed with it."
+)
+@actor_option
+@json_option
+@pass_app
+def complete(
+    app: App,
+    task: str,
+    variables: str | None,
+    pairs: tuple[str, ...],
+    fencing_token: int | None,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Complete a task: a person's, or with --fencing-token a claimed service task.
+
+    KEY is the business key of an instance with only one open task.
+    """
+    if fencing_token is not None and actor is not None:
+        raise click.UsageError("--actor is for people's tasks; a service task has its worker")
+    given = variables_of(variables, pairs)
+    with app.connect() as conn:
+        found = TASK.find(conn, app.tenant, task)
+        if fencing_token is None:
+            rows = app.call(
+                conn, "complete_user_task", p_task_id=found, p_variables=given, p_actor=actor
+            )
+        else:
+            rows = app.call(
+                conn, "complete_task", p_task_id=found, p_fencing_token=fencing_token,
+                p_variables=given,
+            )  # fmt: skip
+        wake_runners(conn)
+    emit(rows[0], as_json)
+
+
+# -- approvals -----------------------------------------------------------------------------------
+
+
+@click.command()
+@all_option
+@limit_option
+@json_option
+@pass_app
+def approvals(app: App, everything: bool, limit: int, as_json: bool) -> None:
+    """List decisions that are asked for, the oldest first."""
+    listing(
+        app,
+        """
+        select a.approval_id, a.process_instance_id, a.business_key, a.node_id, a.node_name,
+               a.task_type, a.status, a.effect, a.decided_by, a.decided_at, a.note, a.created_at
+          from bpm.approval a
+         where a.tenant_id = %(tenant)s and (%(everything)s or a.status = 'Pending')
+         order by a.approval_id limit %(limit)s
+        """,
+        {"everything": everything, "limit": limit},
+        {
+            "id": "approval_id", "key": "business_key", "node": "node_id", "type": "task_type",
+            "status": "status", "decided by": "decided_by", "note": "note", "since": "created_at",
+        },
+        as_json,
+        "no decision is asked for",
+    )  # fmt: skip
+
+
+def _decide(app: App, approval: str, decision: str, note: str | None, actor: str | None) -> Row:
+    with app.connect() as conn:
+        row = app.call(
+            conn, "decide_approval", p_approval_id=APPROVAL.find(conn, app.tenant, approval),
+            p_decision=decision, p_note=note, p_actor=actor,
+        )[0]  # fmt: skip
+        wake_runners(conn)
+    return row
+
+
+@click.command()
+@click.argument("approval", metavar="ID|KEY")
+@click.option("--note", help="Why, for the record.")
+@actor_option
+@json_option
+@pass_app
+def approve(app: App, approval: str, note: str | None, actor: str | None, as_json: bool) -> None:
+    """Approve a step. KEY is the business key of an instance with one pending decision."""
+    emit(_decide(app, approval, "Approved", note, actor), as_json)
+
+
+@click.command()
+@click.argument("approval", metavar="ID|KEY")
+@click.option("--note", help="Why, for the record.")
+@actor_option
+@json_option
+@pass_app
+def reject(app: App, approval: str, note: str | None, actor: str | None, as_json: bool) -> None:
+    """Reject a step. KEY is the business key of an instance with one pending decision."""
+    emit(_decide(app, approval, "Rejected", note, actor), as_json)
+
+
+# -- dead letters --------------------------------------------------------------------------------
+
+
+@click.group("dead-letters", invoke_without_command=True)
+@all_option
+@limit_option
+@json_option
+@click.pass_context
+def dead_letters(ctx: click.Context, everything: bool, limit: int, as_json: bool) -> None:
+    """Work that used up its attempts: list it, requeue or discard it."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_dead_letters, everything=everything, limit=limit, as_json=as_json)
+
+
+@dead_letters.command("list")
+@all_option
+@limit_option
+@json_option
+@pass_app
+def list_dead_letters(app: App, everything: bool, limit: int, as_json: bool) -> None:
+    """List dead letters, the oldest first."""
+    listing(
+        app,
+        """
+        select d.dead_letter_id, d.process_instance_id, d.business_key, d.kind, d.task_id,
+               d.incident_id, d.error, d.state, d.created_at, d.closed_by, d.closed_at,
+               coalesce(d.error ->> 'message', d.error #>> '{}') as reason
+          from bpm.dead_letter d
+         where d.tenant_id = %(tenant)s and (%(everything)s or d.state = 'Open')
+         order by d.dead_letter_id limit %(limit)s
+        """,
+        {"everything": everything, "limit": limit},
+        {
+            "id": "dead_letter_id", "key": "business_key", "kind": "kind", "state": "state",
+            "since": "created_at", "error": "reason",
+        },
+        as_json,
+        "no dead letters",
+    )  # fmt: skip
+
+
+@dead_letters.command()
+@click.argument("dead_letter", metavar="ID|KEY")
+@attempts_option
+@actor_option
+@json_option
+@pass_app
+def requeue(app: App, dead_letter: str, attempts: int, actor: str | None, as_json: bool) -> None:
+    """Give the work fresh attempts, at the very place where it stopped."""
+    with app.connect() as conn:
+        row = app.call(
+            conn, "requeue_dead_letter", p_attempts=attempts, p_actor=actor,
+            p_dead_letter_id=DEAD_LETTER.find(conn, app.tenant, dead_letter),
+        )[0]  # fmt: skip
+        wake_runners(conn)
+    emit(row, as_json)
+
+
+@dead_letters.command()
+@click.argument("dead_letter", metavar="ID|KEY")
+@click.option("--reason", help="Why, for the audit.")
+@actor_option
+@json_option
+@pass_app
+def discard(
+    app: App, dead_letter: str, reason: str | None, actor: str | None, as_json: bool
+) -> None:
+    """Close it without doing the work again; its incident stays open."""
+    with app.connect() as conn:
+        row = app.call(
+            conn, "discard_dead_letter", p_reason=reason, p_actor=actor,
+            p_dead_letter_id=DEAD_LETTER.find(conn, app.tenant, dead_letter),
+        )[0]  # fmt: skip
+    emit(row, as_json)
+
+
+# -- incidents -----------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@all_option
+@limit_option
+@json_option
+@click.pass_context
+def incidents(ctx: click.Context, everything: bool, limit: int, as_json: bool) -> None:
+    """What cannot go on, and why: list it, resolve it."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_incidents, everything=everything, limit=limit, as_json=as_json)
+
+
+@incidents.command("list")
+@all_option
+@limit_option
+@json_option
+@pass_app
+def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> None:
+    """List incidents, the oldest first."""
+    listing(
+        app,
+        """
+        select i.incident_id, i.process_instance_id, i.business_key, i.node_id, i.node_name,
+               i.code, i.message, i.detail, i.state, i.created_at, i.resolved_at, i.resolved_by
+          from bpm.incident i
+         where i.tenant_id = %(tenant)s and (%(everything)s or i.state = 'Open')
+         order by i.incident_id limit %(limit)s
+        """,
+        {"everything": everything, "limit": limit},
+        {
+            "id": "incident_id", "key": "business_key", "node": "node_id", "code": "code",
+            "state": "state", "since": "created_at", "message": "message",
+        },
+        as_json,
+        "no incidents",
+    )  # fmt: skip
+
+
+@incidents.command()
+@click.argument("incident", metavar="ID|KEY")
+@attempts_option
+@actor_option
+@json_option
+@pass_app
+def resolve(app: App, incident: str, attempts: int, actor: str | None, as_json: bool) -> None:
+    """Drive the stopped token again, after what stopped it was mended."""
+    with app.connect() as conn:
+        row = app.call(
+            conn, "resolve_incident", p_attempts=attempts, p_actor=actor,
+            p_incident_id=INCIDENT.find(conn, app.tenant, incident),
+        )[0]  # fmt: skip
+        wake_runners(conn)
+    emit(row, as_json)
+
+
+COMMANDS = [tasks, complete, approvals, approve, reject, dead_letters, incidents]

@@ -1,0 +1,46 @@
+"""Logs of long-running commands: readable lines, or one JSON object per line.
+
+What is written are ids, names, states and counts; never variables, payloads or secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """``{"at", "level", "logger", "message", …}`` with the extra fields of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure_logs(*, as_json: bool = False, verbose: bool = False) -> None:
+    """Send the logs of this package to standard error; ``verbose`` adds the debug level."""
+    handler = logging.StreamHandler(sys.stderr)
+    if as_json:
+        handler.setFormatter(JsonLines())
+    else:
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+        )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("pgbpm").setLevel(logging.DEBUG if verbose else logging.INFO)
+    # the runner says itself, once, that the database is away
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
