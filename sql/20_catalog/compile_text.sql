@@ -5,6 +5,8 @@ create or replace function bpm_core.compile_text(
   out processes bpm_core.draft_process[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out findings bpm_core.finding[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
 as $$
 declare
   v_elements bpm_core.bpmn_element[];

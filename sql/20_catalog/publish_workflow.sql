@@ -9,6 +9,8 @@ create or replace function bpm_core.publish_workflow(
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
 as $$
 declare
   v_id       uuid := bpm_core.new_id();

@@ -7,23 +7,27 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_op text := p_tree ->> 'op';
+  v_op   text := p_tree ->> 'op';
+  v_text text;
 begin
-  return case
-    when v_op in ('and', 'or') then
-      (select '(' || string_agg(bpm_core.write_condition(a.arg), case v_op when 'and' then ' && ' else ' || ' end order by a.ord) || ')'
-         from jsonb_array_elements(p_tree -> 'args') with ordinality a (arg, ord))
-    when v_op = 'not' then format('!(%s)', bpm_core.write_condition(p_tree -> 'arg'))
-    when v_op = 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
-    when v_op = 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
-    when v_op = 'ne' then format('!(%s)', bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right'))
-    when v_op = 'lt' then bpm_core.write_ordering('<', p_tree -> 'left', p_tree -> 'right')
-    when v_op = 'le' then bpm_core.write_ordering('<=', p_tree -> 'left', p_tree -> 'right')
-    when v_op = 'gt' then bpm_core.write_ordering('>', p_tree -> 'left', p_tree -> 'right')
-    when v_op = 'ge' then bpm_core.write_ordering('>=', p_tree -> 'left', p_tree -> 'right')
-    when v_op = 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
-    when p_tree -> 'value' = 'true' then '(1 == 1)'
-    else '(1 == 0)'
-  end;
+  if v_op in ('and', 'or') then
+    for v_i in 0 .. jsonb_array_length(p_tree -> 'args') - 1 loop
+      v_text := coalesce(v_text || case v_op when 'and' then ' && ' else ' || ' end, '') || bpm_core.write_condition(p_tree -> 'args' -> v_i);
+    end loop;
+    return '(' || v_text || ')';
+  elsif v_op = 'not' then
+    return '!(' || bpm_core.write_condition(p_tree -> 'arg') || ')';
+  elsif v_op = 'empty' then
+    return bpm_core.write_emptiness(p_tree -> 'arg');
+  elsif v_op = 'path' then
+    return bpm_core.write_equality(p_tree, '{"op": "value", "value": true}');
+  elsif v_op = 'eq' then
+    return bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right');
+  elsif v_op = 'ne' then
+    return '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')';
+  elsif v_op = 'value' then
+    return case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end;
+  end if;
+  return bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right');
 end
 $$;

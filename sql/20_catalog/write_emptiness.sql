@@ -2,7 +2,6 @@
 create or replace function bpm_core.write_emptiness(p_operand jsonb)
 returns text
 language sql immutable
-set search_path = pg_catalog, pg_temp
 as $$
   select case
     when p_operand ->> 'op' = 'value' then case when p_operand -> 'value' in ('null', '""') then '(1 == 1)' else '(1 == 0)' end

@@ -3,5 +3,4 @@
 create or replace function bpm_core.write_typed(p_path jsonb, p_test text)
 returns text
 language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$ select format('exists($ ? (exists(%s%s)))', bpm_core.write_path('@', p_path), case when p_test <> '' then format(' ? (%s)', p_test) else '' end) $$;
+as $$ select 'exists($ ? (exists(' || bpm_core.write_path('@', p_path) || case when p_test <> '' then ' ? (' || p_test || ')' else '' end || ')))' $$;
