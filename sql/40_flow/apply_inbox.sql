@@ -19,15 +19,15 @@ begin
       for update;
   v_first := array(
     select distinct on (i.target_id) i
-      from unnest(p_rows) k(id)
-      join bpm_core.inbox i on i.tenant_id = p_tenant_id and i.id = k.id
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
+      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
      order by i.target_id, i.id);
   if cardinality(v_first) = 0 then
     return 0;
   end if;
   begin
     perform bpm_core.apply_messages(p_tenant_id, v_first);
-    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = p_tenant_id and i.id = f.id;
+    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
       raise;

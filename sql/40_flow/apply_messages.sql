@@ -15,36 +15,36 @@ declare
   v_missed  uuid[];
 begin
   with due as materialized (
-    select r.target_id, (r.payload ->> 'message')::uuid as message_id, (r.payload ->> 'subscription')::uuid as subscription_id
+    select r.tenant_id, r.target_id, (r.payload ->> 'message')::uuid as message_id, (r.payload ->> 'subscription')::uuid as subscription_id
       from unnest(p_rows) r),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
-     where s.tenant_id = p_tenant_id and s.id = d.subscription_id and s.state = 'Open'
-    returning s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
+     where s.tenant_id = d.tenant_id and s.id = d.subscription_id and s.state = 'Open'
+    returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
       from consumed c
-      join bpm_core.message m on m.tenant_id = p_tenant_id and m.id = c.message_id),
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
        set lock_version = w.lock_version + 1, variables = w.variables || m.payload
       from consumed c
-      join bpm_core.message m on m.tenant_id = p_tenant_id and m.id = c.message_id
-     where w.tenant_id = p_tenant_id and w.id = c.workflow_instance_id
-    returning w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id
+     where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
+    returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
   select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
     into v_leaving
     from patched p
-    join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = p.token_id;
+    join bpm_core.token t on t.tenant_id = p.tenant_id and t.id = p.token_id;
   v_missed := array(
     select d.id
       from unnest(p_rows) r
-      join bpm_core.subscription s on s.tenant_id = p_tenant_id and s.id = (r.payload ->> 'subscription')::uuid
-      join bpm_core.message d on d.tenant_id = p_tenant_id and d.id = (r.payload ->> 'message')::uuid
+      join bpm_core.subscription s on s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid
+      join bpm_core.message d on d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid
      where s.state = 'Closed' and d.correlated_to = s.id);
   perform bpm_core.advance_isolated(v_leaving);
   perform bpm_core.return_messages(p_tenant_id, v_missed);

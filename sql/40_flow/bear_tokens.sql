@@ -13,7 +13,7 @@ declare
   v_born bpm_core.moving[];
 begin
   if coalesce(cardinality(p_beside), 0) = 0 then
-    return '{}';
+    return '{}'::bpm_core.moving[];
   end if;
   with born as materialized (
     select b.tenant_id, b.instance_id, b.version_id, b.scope_id, bpm_core.new_id() as token_id, b.node_id, b.token_id as host_id

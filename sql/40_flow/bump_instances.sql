@@ -11,7 +11,7 @@ as $$
 begin
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1
-    from (select distinct i.id from unnest(p_instances) i(id)) d
-   where w.tenant_id = p_tenant_id and w.id = d.id;
+    from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
+   where w.tenant_id = d.tenant_id and w.id = d.id;
 end
 $$;

@@ -6,7 +6,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_keys constant text[] := '{code,variables,business_key,idempotency_key,version}';
+  v_keys constant text[] := array['code', 'variables', 'business_key', 'idempotency_key', 'version'];
   v_bad  bigint;
 begin
   if jsonb_typeof(p_items) is distinct from 'array' then

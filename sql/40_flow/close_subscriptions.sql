@@ -12,8 +12,8 @@ begin
   with closed as (
     update bpm_core.subscription s
        set state = 'Closed'
-      from unnest(p_tokens) k(id)
-     where s.tenant_id = p_tenant_id and s.token_id = k.id and s.state = 'Open'
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.token_id = k.id and s.state = 'Open'
     returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,

@@ -12,8 +12,8 @@ begin
   with closed as (
     update bpm_core.timer t
        set status = 'Cancelled'
-      from unnest(p_tokens) k(id)
-     where t.tenant_id = p_tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
     returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)

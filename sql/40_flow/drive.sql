@@ -14,15 +14,15 @@ declare
   v_step_budget constant integer := 1000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
-  v_waiting     bpm_core.moving[] := '{}';
-  v_joining     bpm_core.moving[] := '{}';
+  v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
   r_group       record;
 begin
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
-    v_leaving := '{}';
+    v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
     for r_group in
       select a.kind, array_agg(a) as arriving

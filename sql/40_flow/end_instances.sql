@@ -18,8 +18,8 @@ begin
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
   v_processes := array(
     select w.process_instance_id
-      from unnest(p_instances) e(id)
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = e.id
+      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
      where w.ends_process);
   perform 1
      from bpm_core.process_instance p
@@ -28,7 +28,7 @@ begin
       for no key update;
   update bpm_core.process_instance p
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
-    from unnest(v_processes) e(id)
-   where p.tenant_id = p_tenant_id and p.id = e.id;
+    from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
+   where p.tenant_id = e.tenant_id and p.id = e.id;
 end
 $$;

@@ -36,6 +36,6 @@ begin
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

@@ -13,6 +13,6 @@ begin
                jsonb_build_object('code', n.error_code))::bpm_core.trouble
       from unnest(p_arriving) a
       join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id));
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

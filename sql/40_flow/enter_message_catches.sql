@@ -10,6 +10,6 @@ set jit = off
 as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

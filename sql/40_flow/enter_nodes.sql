@@ -10,7 +10,7 @@ set jit = off
 as $$
 begin
   if cardinality(p_arriving) = 0 then
-    return '{}';
+    return '{}'::bpm_core.moving[];
   end if;
   case p_kind
     when 'ServiceTask' then

@@ -53,6 +53,6 @@ begin
   if v_fired is not null then
     return bpm_core.fire_joins(v_fired);
   end if;
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

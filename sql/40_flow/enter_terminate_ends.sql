@@ -18,6 +18,6 @@ begin
   select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
     from unnest(p_arriving) a;
   perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

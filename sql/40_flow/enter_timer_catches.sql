@@ -10,6 +10,6 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   perform bpm_core.start_timers(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

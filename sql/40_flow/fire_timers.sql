@@ -19,8 +19,8 @@ begin
       for no key update;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id
-      from unnest(p_timers) k(id)
-      join bpm_core.timer t on t.tenant_id = p_tenant_id and t.id = k.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+      join bpm_core.timer t on t.tenant_id = k.tenant_id and t.id = k.id
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
   fired as (

@@ -18,8 +18,8 @@ begin
   on conflict do nothing;
   with born as materialized (
     select s.*, c.id as case_id
-      from unnest(p_starts) s
-      left join bpm_core.business_case c on c.tenant_id = p_tenant_id and c.business_key = s.business_key),
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
+      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
     select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now

@@ -14,8 +14,8 @@ declare
 begin
   with starved as materialized (
     select w.id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct i.id from unnest(p_instances) i(id)) d
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = d.id
+      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
+      join bpm_core.workflow_instance w on w.tenant_id = d.tenant_id and w.id = d.id
      cross join lateral (
        select coalesce(sum(j.joined), 0) as waiting,
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins

@@ -9,7 +9,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_zero     constant uuid := '00000000-0000-0000-0000-000000000000';
+  v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
   v_now      timestamptz;
 begin

@@ -14,11 +14,11 @@ begin
   update bpm_core.inbox i
      set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
     from unnest(p_rows) r
-   where i.tenant_id = p_tenant_id and i.id = r.id;
+   where i.tenant_id = r.tenant_id and i.id = r.id;
   with poison as materialized (
     delete from bpm_core.inbox i
      using unnest(p_rows) r
-     where i.tenant_id = p_tenant_id and i.id = r.id and i.attempts >= 10
+     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)

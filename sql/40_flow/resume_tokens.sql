@@ -14,16 +14,16 @@ declare
   v_arriving bpm_core.moving[];
 begin
   with parked as materialized (
-    select t.id, t.version
-      from unnest(p_tokens) k(id)
-      join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = k.id
+    select t.tenant_id, t.id, t.version
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
      where t.state = 'Ready'),
   claimed as (
     update bpm_core.token t
        set state = 'Executing', ready_at = null, version = t.version + 1, updated_at = v_now
       from parked p
-     where t.tenant_id = p_tenant_id and t.id = p.id and t.state = 'Ready' and t.version = p.version
-    returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+     where t.tenant_id = p.tenant_id and t.id = p.id and t.state = 'Ready' and t.version = p.version
+    returning t.tenant_id, t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state)
     select p_tenant_id, c.workflow_instance_id, v_now, 'TokenResumed', c.id, c.node_id, 'Ready', 'Executing'
@@ -31,8 +31,8 @@ begin
   select array_agg(row(p_tenant_id, c.workflow_instance_id, w.workflow_version_id, c.scope_id, c.id, c.node_id, c.via_flow_id, n.kind)::bpm_core.moving)
     into v_arriving
     from claimed c
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = c.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = p_tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id;
+    join bpm_core.workflow_instance w on w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id;
   perform bpm_core.drive_isolated(v_arriving);
   return coalesce(cardinality(v_arriving), 0);
 end

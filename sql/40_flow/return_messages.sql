@@ -14,12 +14,12 @@ begin
   end if;
   perform bpm_core.lock_message_keys(array(
     select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
-      from unnest(p_messages) k(id)
-      join bpm_core.message m on m.tenant_id = p_tenant_id and m.id = k.id));
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+      join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id));
   update bpm_core.message m
      set state = 'Buffered', correlated_to = null
-    from unnest(p_messages) k(id)
-   where m.tenant_id = p_tenant_id and m.id = k.id;
+    from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+   where m.tenant_id = k.tenant_id and m.id = k.id;
   perform bpm_core.offer_message(p_tenant_id, k.id) from unnest(p_messages) k(id);
 end
 $$;

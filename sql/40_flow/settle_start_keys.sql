@@ -30,9 +30,9 @@ begin
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
-      from unnest(p_starts) s
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.idempotency_key k
-        on k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+        on k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
      order by s.item);
 end
 $$;

@@ -35,9 +35,9 @@ begin
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
          p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
-    from unnest(v_starts) s
+    from (select p_tenant_id as tenant_id, s.* from unnest(v_starts) s offset 0) s
     left join bpm_core.process_instance p
-      on p.tenant_id = p_tenant_id and p.id = s.process_instance_id
+      on p.tenant_id = s.tenant_id and p.id = s.process_instance_id
    order by s.item;
 end
 $$;

@@ -13,12 +13,12 @@ begin
   select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
     from bpm_core.process_definition d
     join bpm_core.process_version v
-      on v.tenant_id = p_tenant_id and v.definition_id = d.id
+      on v.tenant_id = d.tenant_id and v.definition_id = d.id
      and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
-    join bpm_core.process_workflow_binding b on b.tenant_id = p_tenant_id and b.process_version_id = v.id
-    join bpm_core.workflow_version w on w.tenant_id = p_tenant_id and w.id = b.workflow_version_id
+    join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
     join bpm_core.workflow_node n
-      on n.tenant_id = p_tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
    where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
    order by b.position
    limit 1;

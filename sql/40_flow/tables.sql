@@ -55,6 +55,9 @@ create type bpm_core.pick_position as (
   full_at    timestamptz
 );
 
+-- What one picker did in one tick.
+create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
+
 -- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,

@@ -18,8 +18,8 @@ begin
   with ended as (
     update bpm_core.token t
        set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
-      from unnest(p_instances) i(id)
-     where t.tenant_id = p_tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+      from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
+     where t.tenant_id = i.tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
     returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
@@ -32,8 +32,8 @@ begin
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
-    from unnest(p_instances) i(id)
-   where w.tenant_id = p_tenant_id and w.id = i.id;
+    from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
   perform bpm_core.end_instances(p_tenant_id, p_instances, p_status, v_now, p_detail);
 end
 $$;

@@ -1,8 +1,8 @@
 -- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows.
--- Returns:  done, next_position, next_due_at. Locks: workflow_instance skip locked, then inbox.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, then inbox.
 create or replace function bpm_core.tick_inbox(
-  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz,
-  out done integer, out next_position bpm_core.pick_position, out next_due_at timestamptz)
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -10,6 +10,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_result bpm_core.tick_result;
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
@@ -22,19 +23,20 @@ begin
      where i.tenant_id = p_tenant_id and i.available_at <= p_now and (i.available_at, i.id) > (r_scan.from_at, r_scan.from_id)
      order by i.available_at, i.id
      limit p_limit);
-  done := 0;
+  v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
-    v_last := case when done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
+    v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
-  next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = done, p_now);
-  next_due_at := (
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
      where i.tenant_id = p_tenant_id and i.available_at > p_now
      order by i.available_at
      limit 1);
+  return v_result;
 end
 $$;

@@ -1,9 +1,9 @@
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
--- Returns:  done, next_position, next_due_at.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
-  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz,
-  out done integer, out next_position bpm_core.pick_position, out next_due_at timestamptz)
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -11,6 +11,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_result bpm_core.tick_result;
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
@@ -23,19 +24,20 @@ begin
      where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (r_scan.from_at, r_scan.from_id)
      order by t.due_at, t.id
      limit p_limit);
-  done := 0;
+  v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
-  next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = done, p_now);
-  next_due_at := (
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
      where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now
      order by t.due_at
      limit 1);
+  return v_result;
 end
 $$;

@@ -1,8 +1,8 @@
 -- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
--- Returns:  done, next_position, next_due_at (null: parked tokens are due at once). Locks: workflow_instance skip locked.
+-- Returns:  tick_result: rows done, the next position, when the next falls due (null: parked tokens are due at once). Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
-  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz,
-  out done integer, out next_position bpm_core.pick_position, out next_due_at timestamptz)
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -10,6 +10,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_result bpm_core.tick_result;
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
@@ -22,14 +23,15 @@ begin
      where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at <= p_now and (t.ready_at, t.id) > (r_scan.from_at, r_scan.from_id)
      order by t.ready_at, t.id
      limit p_limit);
-  done := 0;
+  v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
-  next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = done, p_now);
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  return v_result;
 end
 $$;

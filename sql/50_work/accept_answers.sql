@@ -13,7 +13,7 @@ declare
   v_accepted bpm_core.accepted[];
 begin
   with answer as materialized (
-    select distinct on (a.task_id) a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
+    select distinct on (a.task_id) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
      where a.variables is not null
      order by a.task_id, a.item),
@@ -21,7 +21,7 @@ begin
     update bpm_core.task_instance t
        set state = 'Completed'
       from answer a
-     where t.tenant_id = p_tenant_id and t.id = a.task_id
+     where t.tenant_id = a.tenant_id and t.id = a.task_id
        and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),

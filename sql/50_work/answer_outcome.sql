@@ -14,19 +14,19 @@ declare
 begin
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_answer.task_id;
   if not found then
-    return 'NotFound';
+    return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
-    return 'Rejected';
+    return 'Rejected'::bpm.outcome;
   elsif r_task.state = 'Cancelled' then
-    return 'Cancelled';
+    return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
-    return 'LeaseLost';
+    return 'LeaseLost'::bpm.outcome;
   elsif r_task.state = 'Completed' then
     select r.content_hash into v_hash
       from bpm_core.result r
-     where r.tenant_id = p_tenant_id and r.task_instance_id = r_task.id and r.attempt = r_task.attempt;
-    return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end;
+     where r.tenant_id = r_task.tenant_id and r.task_instance_id = r_task.id and r.attempt = r_task.attempt;
+    return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
-  return 'WrongState';
+  return 'WrongState'::bpm.outcome;
 end
 $$;

@@ -20,11 +20,11 @@ begin
                format('Task %s (%s) at %s failed in attempt %s of %s: %s', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts,
                       coalesce(e.error ->> 'message', e.error #>> '{}', 'no reason given')),
                jsonb_build_object('task', t.id, 'task_type', t.task_type, 'attempt', t.attempt, 'error', e.error))::bpm_core.trouble
-      from unnest(p_tasks) x(id)
-      join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = x.id
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
-      join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = t.token_id
-      left join bpm_core.execution e on e.tenant_id = p_tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt);
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) x
+      join bpm_core.task_instance t on t.tenant_id = x.tenant_id and t.id = x.id
+      join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+      join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
+      left join bpm_core.execution e on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt);
   insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, task_instance_id, incident_id, kind, error, variables, created_at)
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now

@@ -13,10 +13,10 @@ as $$
 begin
   return query
   with picked as materialized (
-    select c.id, s.ordinality as slot
+    select c.tenant_id, c.id, s.ordinality as slot
       from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, ordinality)
      cross join lateral (
-       select t.id
+       select t.tenant_id, t.id
          from bpm_core.task_instance t
         where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
           and t.available_at <= p_now and (t.available_at, t.id) > (s.from_at, s.from_id)
@@ -29,13 +29,13 @@ begin
        set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
            lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id
       from picked p
-     where t.tenant_id = p_tenant_id and t.id = p.id
+     where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, w.id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, p.variables || w.variables
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = p_tenant_id and p.id = w.process_instance_id
+    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    order by l.slot, l.available_at, l.id;
 end
 $$;

@@ -28,12 +28,12 @@ begin
   end if;
   return query
   select a.item, a.task_id,
-         case when a.item = any (v.items) then 'Completed' else bpm_core.answer_outcome(p_tenant_id, a) end,
+         case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end,
          w.status::text
-    from unnest(v_answers) a
+    from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
-    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = a.task_id
-    left join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.task_instance t on t.tenant_id = a.tenant_id and t.id = a.task_id
+    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
    order by a.item;
 end
 $$;

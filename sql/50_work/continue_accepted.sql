@@ -13,14 +13,14 @@ declare
 begin
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p.patch
-    from (select a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
+    from (select p_tenant_id as tenant_id, a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
             from unnest(p_accepted) a group by a.instance_id) p
-   where w.tenant_id = p_tenant_id and w.id = p.instance_id;
+   where w.tenant_id = p.tenant_id and w.id = p.instance_id;
   v_leaving := array(
     select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_accepted) a
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = a.instance_id
-      join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = a.token_id
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
+      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.instance_id
+      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
      order by a.item);
   perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);

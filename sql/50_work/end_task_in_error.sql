@@ -17,11 +17,11 @@ begin
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p_variables
    where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
-  select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
-    into v_token
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
     join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id;
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
@@ -34,9 +34,9 @@ begin
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error, 'variables', p_variables));
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
-    return 'Done';
+    return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
-  return 'Failed';
+  return 'Failed'::bpm.outcome;
 end
 $$;

@@ -25,6 +25,6 @@ begin
     join bpm_core.workflow_task_binding b
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

@@ -27,6 +27,6 @@ begin
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;

@@ -22,9 +22,9 @@ begin
   v_now := bpm_core.now();
   update bpm_core.task_instance t
      set lease_until = greatest(t.lease_until, v_now + coalesce(p_lease, t.lease))
-    from jsonb_array_elements(p_items) i
-   where t.tenant_id = p_tenant_id and t.id = (i ->> 'task_id')::uuid
-     and t.state = 'Executing' and t.fencing_token = (i ->> 'fencing_token')::bigint and t.lease_until > v_now;
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
+   where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+     and t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now;
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'
@@ -32,8 +32,8 @@ begin
               when t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now then 'Extended'
               else 'LeaseLost' end::bpm.outcome,
          case when t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint then t.lease_until end
-    from jsonb_array_elements(p_items) with ordinality i(item, n)
-    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
+    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
    order by i.n;
 end
 $$;

@@ -25,10 +25,10 @@ begin
     from bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now()) s;
   return query
   select f.item, f.task_id,
-         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f)),
+         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f.failure)),
          case when t.state = 'Ready' then t.available_at end
-    from unnest(v_failures) f
-    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = f.task_id
+    from (select p_tenant_id as tenant_id, f.item, f.task_id, f as failure from unnest(v_failures) f offset 0) f
+    left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
    order by f.item;
 end
 $$;

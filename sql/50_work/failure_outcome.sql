@@ -14,15 +14,15 @@ declare
 begin
   select t.state into v_state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_failure.task_id;
   if not found then
-    return 'NotFound';
+    return 'NotFound'::bpm.outcome;
   end if;
   select e.* into r_run
     from bpm_core.execution e
    where e.tenant_id = p_tenant_id and e.task_instance_id = p_failure.task_id and e.fencing_token = p_failure.fencing_token;
   return case
     when r_run.state = 'Failed' and r_run.error = p_failure.error then r_run.outcome
-    when r_run.state in ('Failed', 'Succeeded') then 'Conflict'
-    when v_state = 'Cancelled' then 'Cancelled'
-    else 'LeaseLost' end;
+    when r_run.state in ('Failed', 'Succeeded') then 'Conflict'::bpm.outcome
+    when v_state = 'Cancelled' then 'Cancelled'::bpm.outcome
+    else 'LeaseLost'::bpm.outcome end;
 end
 $$;

@@ -12,7 +12,7 @@ begin
   return exists (
     select
       from bpm_core.task_instance t
-      join bpm_core.result r on r.tenant_id = p_tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
+      join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
        and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
 end

@@ -11,8 +11,8 @@ as $$
 begin
   perform bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
-      from unnest(p_tasks) k(id)
-      join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = k.id));
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
+      join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
 end
 $$;

@@ -20,17 +20,17 @@ begin
   perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
-    select distinct t.id, t.worker_id, t.claimed_at, t.lease_until
-      from jsonb_array_elements(p_items) i
-      join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = (i ->> 'task_id')::uuid
-     where t.state = 'Executing' and t.fencing_token = (i ->> 'fencing_token')::bigint and t.lease_until > v_now),
+    select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
+      join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+     where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now),
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
        set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
-     where t.tenant_id = p_tenant_id and t.id = h.id
+     where t.tenant_id = h.tenant_id and t.id = h.id
     returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
@@ -41,10 +41,10 @@ begin
               when e.state = 'Released' then 'Released'
               when t.state = 'Cancelled' then 'Cancelled'
               else 'LeaseLost' end::bpm.outcome
-    from jsonb_array_elements(p_items) with ordinality i(item, n)
-    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
+    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
     left join bpm_core.execution e
-      on e.tenant_id = p_tenant_id and e.task_instance_id = t.id and e.fencing_token = (i.item ->> 'fencing_token')::bigint
+      on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.fencing_token = (i.item ->> 'fencing_token')::bigint
    order by i.n;
 end
 $$;

@@ -22,7 +22,7 @@ begin
   end if;
   update bpm_core.token t
      set state = 'Waiting', attempt = t.attempt + 1, version = t.version + 1, updated_at = v_now
-   where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Failed';
+   where t.tenant_id = r_task.tenant_id and t.id = r_task.token_id and t.state = 'Failed';
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));

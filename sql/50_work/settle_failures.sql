@@ -15,11 +15,11 @@ declare
   v_exhausted uuid[];
 begin
   with failed as materialized (
-    select distinct on (f.task_id) f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
+    select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
            coalesce(f.retry_in, bpm_core.retry_delay(v, t.attempt)) as delay
-      from unnest(p_failures) f
-      join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = f.task_id
-      join bpm_core.task_version v on v.tenant_id = p_tenant_id and v.id = t.task_version_id
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
+      join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
+      join bpm_core.task_version v on v.tenant_id = t.tenant_id and v.id = t.task_version_id
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
@@ -30,7 +30,7 @@ begin
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
            lease_until  = case when f.retryable and t.attempt < t.max_attempts then null else t.lease_until end
       from failed f
-     where t.tenant_id = p_tenant_id and t.id = f.task_id
+     where t.tenant_id = f.tenant_id and t.id = f.task_id
     returning t as task, f.error, f.worker_id, f.claimed_at, f.lease_until),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)

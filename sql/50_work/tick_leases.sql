@@ -1,9 +1,9 @@
 -- The reaper: leases that ran out are failures of kind LeaseExpired. Picks unlocked, locks the instances nobody holds, then the tasks, then looks again.
--- Returns:  done, next_position, next_due_at.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
 -- Writes:   as settle_failures. Locks: workflow_instance skip locked, then task_instance.
 create or replace function bpm_core.tick_leases(
-  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz,
-  out done integer, out next_position bpm_core.pick_position, out next_due_at timestamptz)
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -11,6 +11,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_result bpm_core.tick_result;
   r_scan     record;
   v_found    bpm_core.candidate[];
   v_locked   uuid[];
@@ -24,26 +25,27 @@ begin
      where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until <= p_now and (t.lease_until, t.id) > (r_scan.from_at, r_scan.from_id)
      order by t.lease_until, t.id
      limit p_limit);
-  done := 0;
+  v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.lock_tasks(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_failures := array(
       select row(1, t.id, t.fencing_token,
                  jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
-        from unnest(v_found) c
-        join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = c.id
+        from (select p_tenant_id as tenant_id, c.* from unnest(v_found) c offset 0) c
+        join bpm_core.task_instance t on t.tenant_id = c.tenant_id and t.id = c.id
        where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
-    done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+    v_result.done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
-  next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = done, p_now);
-  next_due_at := (
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
     select t.lease_until
       from bpm_core.task_instance t
      where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until > p_now
      order by t.lease_until
      limit 1);
+  return v_result;
 end
 $$;

@@ -15,7 +15,7 @@ as $$
 declare
   v_kind     text;
   v_position bpm_core.pick_position;
-  r_tick     record;
+  v_tick     bpm_core.tick_result;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker('tick', p_limit, null);
@@ -23,10 +23,10 @@ begin
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
-    r_tick := bpm_core.tick_kind(v_kind, p_tenant_id, p_limit, v_position, bpm_core.now());
-    done := done || jsonb_build_object(v_kind, r_tick.done);
-    positions := positions || jsonb_build_object(v_kind, to_jsonb(r_tick.next_position));
-    next_due_at := least(next_due_at, r_tick.next_due_at);
+    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, p_limit, v_position, bpm_core.now());
+    done := done || jsonb_build_object(v_kind, v_tick.done);
+    positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
+    next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, p_limit));
   return next;
