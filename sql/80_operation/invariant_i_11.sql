@@ -1,0 +1,32 @@
+-- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
+-- Where the workflow is its process's only one, both have the same status. A token at a message event waits for something.
+create or replace function bpm_core.invariant_i_11(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-11', w.tenant_id, 'workflow_instance', w.id::text, 'running with nothing left to do', jsonb_build_object('status', w.status))
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
+     and not exists (select from bpm_core.token k
+                      where k.tenant_id = w.tenant_id and k.workflow_instance_id = w.id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed'))
+     and not exists (select from bpm_core.incident i where i.tenant_id = w.tenant_id and i.workflow_instance_id = w.id and i.state = 'Open')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', w.tenant_id, 'process_instance', p.id::text, 'another status than its only workflow',
+           jsonb_build_object('process', p.status, 'workflow', w.status))
+    from bpm_core.workflow_instance w
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
+  union all
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+    from bpm_core.token k
+    join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'MessageCatch'
+     and not exists (select
+                       from bpm_core.subscription s
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.state = 'Open')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+$$;

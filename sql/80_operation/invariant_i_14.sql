@@ -1,0 +1,18 @@
+-- I-14: replay of history gives the live state: every token, where it stands, in which state.
+create or replace function bpm_core.invariant_i_14(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-14', p_tenant_id, 'token', coalesce(k.id, r.token_id)::text, 'history tells otherwise',
+           jsonb_build_object('node', k.node_id, 'state', k.state, 'replayed_node', r.node_id, 'replayed_state', r.state))
+    from (select k.id, k.node_id, k.state
+            from bpm_core.token k
+            join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+           where k.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())) k
+    full join (select r.token_id, r.node_id, r.state
+                 from bpm_core.replay_tokens(p_tenant_id, null, null) r
+                 join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = r.workflow_instance_id
+                where w.created_at >= (select bpm_core.history_since())) r on r.token_id = k.id
+   where k.node_id is distinct from r.node_id or k.state::text is distinct from r.state
+$$;

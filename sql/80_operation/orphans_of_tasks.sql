@@ -1,0 +1,47 @@
+-- References of tasks, attempts, results, dead letters, approvals and commands that are no foreign keys, and point at nothing.
+-- Returns:  rows (kind, id, refers_to, which).
+create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
+returns table (kind text, id text, refers_to text, which text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'task', t.id::text, x.refers_to, x.which
+    from bpm_core.task_instance t
+    left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
+    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral (values
+     ('token of its instance', t.token_id::text, k.id is null),
+     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
+   where t.tenant_id = p_tenant_id and x.broken
+  union all
+  select o.kind, o.task_id::text, 'task', o.task_id::text
+    from (
+      select 'execution' as kind, e.task_instance_id as task_id from bpm_core.execution e where e.tenant_id = p_tenant_id
+      union all
+      select 'result', r.task_instance_id from bpm_core.result r where r.tenant_id = p_tenant_id
+      union all
+      select 'dead_letter', d.task_instance_id from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.task_instance_id is not null) o
+    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = o.task_id
+   where t.id is null
+  union all
+  select 'dead_letter', d.id::text, x.refers_to, x.which
+    from bpm_core.dead_letter d
+    left join bpm_core.token k on k.tenant_id = d.tenant_id and k.id = d.token_id and k.workflow_instance_id = d.workflow_instance_id
+    left join bpm_core.outbox c on c.tenant_id = d.tenant_id and c.id = d.outbox_id
+    left join bpm_core.incident i on i.tenant_id = d.tenant_id and i.id = d.incident_id
+   cross join lateral (values
+     ('token of its instance', d.token_id::text, d.token_id is not null and k.id is null),
+     ('command', d.outbox_id::text, d.outbox_id is not null and c.id is null),
+     ('incident', d.incident_id::text, d.incident_id is not null and i.id is null)) x(refers_to, which, broken)
+   where d.tenant_id = p_tenant_id and x.broken
+  union all
+  select o.kind, o.id::text, 'token of its instance', o.token_id::text
+    from (
+      select 'command' as kind, c.id, c.workflow_instance_id, c.token_id from bpm_core.outbox c where c.tenant_id = p_tenant_id
+      union all
+      select 'approval', a.id, a.workflow_instance_id, a.token_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id) o
+    left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
+   where k.id is null
+$$;
