@@ -14,12 +14,15 @@ from psycopg_pool import AsyncConnectionPool
 
 from pgbpm import migrations
 from pgbpm.config import Config
-from pgbpm.errors import ServerError
+from pgbpm.errors import MigrationError, ServerError
 from pgbpm.server import EmbeddedServer, ephemeral_server
 
 Connection = psycopg.Connection[DictRow]
 AsyncConnection = psycopg.AsyncConnection[DictRow]
 AsyncPool = AsyncConnectionPool[AsyncConnection]
+
+API_VERSION = 1
+"""The version of the interface ``bpm.*`` this driver speaks; see ``bpm.api_version()``."""
 
 APPLICATION = "pgbpm"
 """All our sessions carry an application name that starts with this (``pgbpm/run``, …)."""
@@ -117,9 +120,53 @@ def open_database(config: Config, *, settings: bool = False) -> Iterator[Databas
                 applied = migrations.run(conn)
             else:
                 migrations.validate(conn)
+            check_api(conn)
             if applied or settings:
                 push_settings(conn, config)
         yield database
+
+
+def check_api(conn: Connection) -> None:
+    """Refuse a schema whose functions are not those this driver calls."""
+    row = conn.execute("select v.lowest, v.highest from bpm.api_version() v").fetchone()
+    assert row is not None
+    if not row["lowest"] <= API_VERSION <= row["highest"]:
+        raise MigrationError(
+            f"the database serves interface versions {row['lowest']} to {row['highest']},"
+            f" this driver speaks version {API_VERSION}",
+            hint="use a driver of the same generation as the database",
+        )
+
+
+def sessions(conn: Connection) -> dict[str, int]:
+    """Sessions of all pgbpm processes in this database but this one: active, idle, waiting.
+
+    *Waiting* ones wait for a lock; they are not counted as active.
+    """
+    row = conn.execute(
+        "select count(*) filter (where a.state = 'active' and not w.waits) as active,"
+        "       count(*) filter (where a.state like 'idle%%') as idle,"
+        "       count(*) filter (where w.waits) as waiting"
+        "  from pg_stat_activity a"
+        " cross join lateral (select coalesce(a.wait_event_type = 'Lock', false) as waits) w"
+        " where a.datname = current_database() and a.pid <> pg_backend_pid()"
+        "   and a.application_name like %s",
+        [f"{APPLICATION}/%"],
+    ).fetchone()
+    assert row is not None
+    return dict(row)
+
+
+def pool_report(pool: AsyncPool) -> dict[str, int]:
+    """What a pool of this process does: active, idle, waiting (requests), and its largest size."""
+    stats = pool.get_stats()
+    idle = stats.get("pool_available", 0)
+    return {
+        "active": stats.get("pool_size", 0) - idle,
+        "idle": idle,
+        "waiting": stats.get("requests_waiting", 0),
+        "max": stats.get("pool_max", 0),
+    }
 
 
 def project_server(config: Config) -> EmbeddedServer:

@@ -12,7 +12,7 @@ import hashlib
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +76,14 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class MigrationStatus:
-    """``applied`` and ``pending`` in order of version; ``latest`` is the last applied, or None."""
+    """``applied`` and ``pending`` in order of version; ``latest`` is the last applied, or None.
+
+    ``newer`` are the applied ones that lie beyond what this package knows.
+    """
 
     applied: list[Applied]
     pending: list[Migration]
+    newer: list[Applied] = field(default_factory=list)
 
     @property
     def latest(self) -> int | None:
@@ -109,8 +113,9 @@ def load(folder: Path | None = None) -> list[Migration]:
 def status(conn: Conn, folder: Path | None = None) -> MigrationStatus:
     """What is applied and what is pending; changes nothing.
 
-    Raises :class:`MigrationError` if a file was edited after it was applied, if the database
-    knows versions this package does not have, or if a pending one lies before an applied one.
+    A database may be newer than this package; whether it still serves us is for
+    ``bpm.api_version()`` to say. Raises :class:`MigrationError` if a file was edited after it was
+    applied, if one that was applied is missing here, or if a pending one lies before an applied.
     """
     return _compare(load(folder), _applied(conn))
 
@@ -157,12 +162,15 @@ def bundle(folder: Path | None = None) -> str:
 
 def _compare(known: Sequence[Migration], applied: list[Applied]) -> MigrationStatus:
     by_version = {m.version: m for m in known}
+    last_known = max(by_version, default=0)
     for row in applied:
         mine = by_version.get(row.version)
+        if row.version > last_known:
+            continue
         if mine is None:
             raise MigrationError(
                 f"the database has run {row.name}, which this version of pgbpm does not know",
-                hint="use the version of pgbpm that migrated the database, or a newer one",
+                hint="use the version of pgbpm that migrated the database",
             )
         if mine.checksum != row.checksum:
             raise MigrationError(
@@ -177,7 +185,7 @@ def _compare(known: Sequence[Migration], applied: list[Applied]) -> MigrationSta
             f"{pending[0].name} is pending, but later {applied[-1].name} is applied already",
             hint="give the new migration the next free number",
         )
-    return MigrationStatus(applied, pending)
+    return MigrationStatus(applied, pending, [row for row in applied if row.version > last_known])
 
 
 def _applied(conn: Conn) -> list[Applied]:

@@ -75,7 +75,7 @@ def write_migration(old: Schema, new: Schema, view_users: dict[str, set[str]]) -
     differences = compare(old, new)
     by_hand = [d for d in differences if d.kind not in _CODE_KINDS and not _implied(d, new)]
     changed = {(d.kind, d.name): d for d in differences}
-    views = _views_to_rebuild(changed, old, view_users)
+    views = _views_to_rebuild(changed, view_users)
     functions = {name for kind, name in changed if kind == "function"}
     reshaped = {n for n in functions if _both(changed.get(("function shape", n)))}
     gone = {n for n in functions if ("function", n) not in new}
@@ -89,7 +89,7 @@ def write_migration(old: Schema, new: Schema, view_users: dict[str, set[str]]) -
             for n in _ordered(functions, "function", new)
         ],
         [f"create view {n} {new['view', n].definition}" for n in _ordered(views, "view", new)],
-        [line for fact in _granted(new, old, changed, rebuilt) for line in _grants(fact, old)],
+        [line for fact in _granted(new, changed, rebuilt) for line in _grants(fact, old)],
         [_comment(key[1], new.get(key)) for key in _commented(new, changed, rebuilt)],
     ]
     return "\n".join("\n\n".join(p) + "\n" for p in parts if p)
@@ -119,24 +119,22 @@ def _both(difference: Difference | None) -> bool:
 
 
 def _implied(difference: Difference, new: Schema) -> bool:
-    """Facts that come and go with another one: say a new table once, not each of its columns."""
-    if difference.old is None and difference.kind == "column":
-        return False
-    if difference.new is None and difference.kind in {"column", "constraint", "policy", "trigger"}:
-        return ("table", difference.name.rpartition(".")[0]) not in new
-    return False
+    """What goes with its table need not be said beside it."""
+    table = difference.name.rpartition(".")[0]
+    kinds = {"column", "constraint", "policy", "trigger"}
+    return difference.new is None and difference.kind in kinds and ("table", table) not in new
 
 
 def _views_to_rebuild(
-    changed: dict[tuple[str, str], Difference], old: Schema, users: dict[str, set[str]]
+    changed: dict[tuple[str, str], Difference], users: dict[str, set[str]]
 ) -> set[str]:
+    """The views that differ, and all that read them, directly or not."""
     views = {name for kind, name in changed if kind == "view"}
     waiting = list(views)
     while waiting:
         for user in users.get(waiting.pop(), set()) - views:
             views.add(user)
             waiting.append(user)
-    del old
     return views
 
 
@@ -148,10 +146,9 @@ def _ordered(
 
 
 def _granted(
-    new: Schema, old: Schema, changed: dict[tuple[str, str], Difference], rebuilt: set[str]
+    new: Schema, changed: dict[tuple[str, str], Difference], rebuilt: set[str]
 ) -> list[Fact]:
     """Privileges to write: those that changed, and all of what is made anew."""
-    del old
     return [
         fact
         for key, fact in sorted(new.items())
@@ -194,7 +191,7 @@ def _commented(
     gone = {
         key
         for key, difference in changed.items()
-        if key[0] == "comment" and difference.new is None and _still_there(key[1], new)
+        if key[0] == "comment" and difference.new is None and _keeps_comment(key[1], new, rebuilt)
     }
     return sorted(keys | gone)
 
@@ -203,9 +200,12 @@ def _column_of(what: str, views: set[str]) -> bool:
     return what.startswith("column ") and what[7:].rpartition(".")[0] in views
 
 
-def _still_there(what: str, new: Schema) -> bool:
+def _keeps_comment(what: str, new: Schema, rebuilt: set[str]) -> bool:
+    """Whether the object is still there and not made anew, so that its old comment is, too."""
     kind, _, name = what.partition(" ")
-    return (kind, name) in new
+    owner = name.rpartition(".")[0]
+    there = (kind, name) in new or (kind == "column" and ("view", owner) in new)
+    return there and name not in rebuilt and owner not in rebuilt
 
 
 def _comment(what: str, fact: Fact | None) -> str:

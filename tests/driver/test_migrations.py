@@ -13,6 +13,7 @@ import pytest
 from tests.support.pgtap import psql
 
 from pgbpm import config, migrations, schema_diff, source
+from pgbpm import db as db_module
 from pgbpm.db import open_database
 from pgbpm.devtools import scratch
 from pgbpm.errors import MigrationError, PendingMigrationsError
@@ -126,10 +127,18 @@ def test_line_ends_of_another_system_are_no_edit(db: Conn, folder: Path) -> None
     assert migrations.run(db, folder) == []
 
 
-def test_a_newer_database_is_refused(db: Conn, folder: Path) -> None:
+def test_a_newer_database_is_left_alone(db: Conn, folder: Path) -> None:
+    """The previous driver works on the new schema as long as ``bpm.api_version()`` says so."""
     migrations.run(db, folder)
     (folder / "0002_code.sql").unlink()
-    with pytest.raises(MigrationError, match="has run 0002_code, which this version"):
+    assert migrations.run(db, folder) == []
+    assert [row.name for row in migrations.validate(db, folder).newer] == ["0002_code"]
+
+
+def test_a_database_with_another_history_is_refused(db: Conn, folder: Path) -> None:
+    migrations.run(db, folder)
+    (folder / "0001_tables.sql").unlink()
+    with pytest.raises(MigrationError, match="has run 0001_tables, which this version"):
         migrations.run(db, folder)
 
 
@@ -337,4 +346,13 @@ def test_migrate_on_start(empty_database: str) -> None:
         assert migrations.validate(connection).latest is not None
     settings = settings.with_values("database", migrate_on_start=False)
     with open_database(settings):
+        pass
+
+
+def test_a_schema_that_does_not_serve_this_driver_is_refused(
+    empty_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db_module, "API_VERSION", 99)
+    settings = config.Config().with_values("database", url=empty_database)
+    with pytest.raises(MigrationError, match="version 99"), open_database(settings):
         pass

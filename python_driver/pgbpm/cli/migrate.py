@@ -7,16 +7,9 @@ import click
 from pgbpm import migrations
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.status import schema_report
 from pgbpm.db import push_settings, reach_database
 from pgbpm.errors import MigrationError
-
-
-def _report(current: migrations.MigrationStatus) -> dict[str, object]:
-    return {
-        "latest": current.latest,
-        "applied": [m.name for m in current.applied],
-        "pending": [m.name for m in current.pending],
-    }
 
 
 @click.command()
@@ -30,20 +23,20 @@ def migrate(app: App, check: bool, as_json: bool) -> None:
     """
     with reach_database(app.config) as database, database.connect("migrate") as conn:
         if check:
-            report = _report(migrations.status(conn))
+            report = schema_report(migrations.status(conn))
         else:
             before = migrations.status(conn)
             applied = migrations.run(conn)
             push_settings(conn, app.config)
             names = {m.version: m.name for m in before.pending}
             report = {"ran": [names.get(version, version) for version in applied]}
-            report |= _report(migrations.status(conn))
+            report |= schema_report(migrations.status(conn))
     if as_json:
         emit_json(report)
     else:
-        for name in report.get("ran", []):  # type: ignore[attr-defined]
+        for name in report.get("ran", []):
             click.echo(f"applied {name}")
-        for name in report["pending"]:  # type: ignore[attr-defined]
+        for name in report["pending"]:
             click.echo(f"pending {name}")
         if not report.get("ran") and not report["pending"]:
             click.echo(f"current at {report['latest']:04}")
