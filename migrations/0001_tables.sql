@@ -1,6 +1,7 @@
 -- Types and tables.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+-- from 00_foundation/tables.sql
 -- Clock, ids, errors, settings, tenants. The few tables here are global, small and read-mostly.
 
 create type bpm.outcome as enum (
@@ -36,8 +37,9 @@ create table bpm_core.tenant_grant (
   primary key (role_name, tenant_pattern, capability)
 );
 comment on table bpm_core.tenant_grant is
-  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. admin includes the others, operator and worker include reader.';
+  'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. Each capability includes those before it: reader, worker, operator, admin.';
 
+-- from 10_record/tables.sql
 -- What happened and what is true. Append-only.
 
 create type bpm_core.history_kind as enum (
@@ -102,6 +104,7 @@ create index idempotency_key_of_instance on bpm_core.idempotency_key (tenant_id,
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
 
+-- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
 
 create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
@@ -447,6 +450,31 @@ create type bpm_core.draft_flow as (
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
 
+create type bpm_core.expression_token as (
+  kind  text,
+  value text,
+  at    integer
+);
+comment on type bpm_core.expression_token is 'One word of an expression: kind is name, string, number, end, or the operator itself in its canonical spelling; at is the character position in the source, from 1.';
+
+create type bpm_core.expression_step as (
+  tree    jsonb,
+  next    integer,
+  problem text,
+  at      integer
+);
+comment on type bpm_core.expression_step is
+  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or, args: […]}, {op: not|empty, arg} or {op: eq|ne|lt|le|gt|ge, left, right}.';
+
+create type bpm_core.graph_index as (
+  first_place integer[],
+  last_place  integer[],
+  targets     integer[],
+  seeds       integer[]
+);
+comment on type bpm_core.graph_index is 'A graph over numbered nodes, for walks in PL/pgSQL (index_graph).';
+
+-- from 40_flow/tables.sql
 -- How it moves: instances, tokens, joins, timers, messages, the inbox, incidents.
 -- Hot tables: narrow rows, one partial index per picker, no foreign key to shared rows (KEY SHARE locks on them cost two thirds of the throughput).
 
@@ -503,6 +531,18 @@ create type bpm_core.pick_position as (
   check_cost interval,
   full_at    timestamptz
 );
+
+-- What one picker did in one tick.
+create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
+
+-- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+create type bpm_core.start as (
+  item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
+  process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+
+-- A row a picker saw without a lock, with the instance it has to lock first.
+create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
 
 create table bpm_core.business_case (
   tenant_id    text collate "C" not null default '',
@@ -657,7 +697,6 @@ create table bpm_core.timer (
   rule                 text not null,
   time_zone            text,
   anchor_at            timestamptz not null,
-  repetition           integer not null default 0,
   scheduled_at         timestamptz not null,
   due_at               timestamptz not null,
   remaining            integer,
@@ -670,9 +709,9 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (tenant_id, token_id);
-comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + repetition × interval.';
+comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'Repetitions left after this one; null: endless or not repeating.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -714,7 +753,7 @@ create table bpm_core.message (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
-create index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
+create unique index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 
 create table bpm_core.inbox (
@@ -722,7 +761,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'TaskResult', 'CancelInstance')),
+  kind         text not null check (kind in ('Message')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -754,6 +793,7 @@ create index incident_of_instance on bpm_core.incident (tenant_id, workflow_inst
 create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
 comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';
 
+-- from 50_work/tables.sql
 -- Who does it: tasks, their attempts, results, dead letters.
 
 create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
@@ -874,10 +914,15 @@ create index dead_letter_of_instance on bpm_core.dead_letter (tenant_id, workflo
 create index dead_letter_of_incident on bpm_core.dead_letter (tenant_id, incident_id);
 comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
 
+-- from 60_decision/tables.sql
 -- Who allows it.
 
 create type bpm_core.approval_status as enum ('Pending', 'Approved', 'Rejected', 'Expired', 'Cancelled');
 create type bpm_core.approval_effect as enum ('Pending', 'Applied');
+
+-- A decision whose effect is to be applied: standing says that the token still rests where it was asked for.
+create type bpm_core.decided_approval as (
+  approval_id uuid, status bpm_core.approval_status, token bpm_core.moving, standing boolean, decided_by text, note text);
 
 create table bpm_core.approval_record (
   tenant_id            text collate "C" not null default '',
@@ -908,6 +953,8 @@ create index approval_pending_effect on bpm_core.approval_record (tenant_id, dec
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
 create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
 comment on table bpm_core.approval_record is 'A decision taken once (status) and its effect (effect), which can be driven again. Before the decision no task exists.';
+comment on column bpm_core.approval_record.visit is 'The visit of the token that asks; a later visit of the same node asks anew.';
+comment on column bpm_core.approval_record.effect is 'Applied once the task is offered, the error raised, or the token found gone; of a Cancelled one it stays Pending and nobody looks.';
 
 create table bpm_core.approval_vote (
   tenant_id   text collate "C" not null default '',
@@ -920,9 +967,22 @@ create table bpm_core.approval_vote (
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
 );
 
+-- from 70_delivery/tables.sql
 -- What leaves: commands to the outside and their attempts.
 
 create type bpm_core.command_state as enum ('Pending', 'Sending', 'Sent', 'Failed', 'Unknown', 'Reconciling', 'Manual', 'Cancelled');
+
+-- What a runner says of an attempt to deliver.
+create type bpm_core.mark as (
+  item integer, command_id uuid, fencing_token bigint, reported text, receipt jsonb, detail jsonb, retry_in interval, content_hash bytea);
+-- A command on its way to a state, and what of an attempt that ended. reported null: nobody reported (a lease ran out, a person, tick);
+-- failure: the incident's code when the state is Failed; retry_in null: the profile's backoff.
+create type bpm_core.command_move as (
+  outbox_id uuid, state bpm_core.command_state, arrived boolean, failure text, reported text, receipt jsonb, detail jsonb, retry_in interval,
+  content_hash bytea, attempt integer, actor text);
+create type bpm_core.claimed_command as (
+  available_at timestamptz, outbox_id uuid, command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text,
+  destination jsonb, task_type text, business_key text, process_instance_id uuid, payload jsonb, payload_hash text);
 
 create table bpm_core.outbox (
   tenant_id            text collate "C" not null default '',
@@ -930,7 +990,6 @@ create table bpm_core.outbox (
   command_id           uuid not null,
   workflow_instance_id uuid not null,
   token_id             uuid not null,
-  visit                integer not null,
   node_id              text collate "C" not null,
   task_type            text collate "C" not null,
   destination_id       uuid not null,
@@ -944,9 +1003,11 @@ create table bpm_core.outbox (
   max_attempts         integer not null,
   fencing_token        bigint not null default 0,
   worker_id            text,
+  claimed_at           timestamptz,
   lease_until          timestamptz,
   sequence_key         text collate "C",
   first_sent_at        timestamptz,
+  review_at            timestamptz,
   receipt              jsonb,
   last_error           jsonb,
   created_at           timestamptz not null,
@@ -954,27 +1015,55 @@ create table bpm_core.outbox (
   primary key (tenant_id, id),
   unique (tenant_id, command_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  foreign key (tenant_id, destination_id) references bpm_core.destination,
   check ((state = 'Sending') = (worker_id is not null and lease_until is not null)),
-  check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null))
+  check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null)),
+  check (state not in ('Sent', 'Unknown', 'Reconciling', 'Manual') or first_sent_at is not null),
+  check (state not in ('Cancelled') or first_sent_at is null),
+  check (review_at is null or state in ('Pending', 'Unknown')),
+  check (attempt <= max_attempts)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index outbox_pending on bpm_core.outbox (tenant_id, available_at, id) where state = 'Pending';
 create index outbox_lease on bpm_core.outbox (tenant_id, lease_until, id) where state = 'Sending';
 create index outbox_unknown on bpm_core.outbox (tenant_id, available_at, id) where state = 'Unknown';
+create index outbox_review on bpm_core.outbox (tenant_id, review_at, id) where review_at is not null;
 create index outbox_of_instance on bpm_core.outbox (tenant_id, workflow_instance_id);
 comment on table bpm_core.outbox is 'A command to the outside. command_id is what the receiver sees; it and the payload never change. A command that may have been sent is never Pending again by itself.';
-comment on column bpm_core.outbox.destination_snapshot is 'Address and receiver profile as they were when the command was written.';
+comment on column bpm_core.outbox.destination_id is 'No foreign key: all senders would share a lock on the one row. Destinations are never deleted.';
+comment on column bpm_core.outbox.destination_snapshot is 'The row of the destination (address and receiver profile) as it was when the command was written.';
+comment on column bpm_core.outbox.claimed_at is 'When the last attempt was claimed.';
+comment on column bpm_core.outbox.first_sent_at is 'The claim of the first attempt the receiver may have seen; from then on its memory of our key (key_retention) is counted. Null: it cannot have seen any.';
+comment on column bpm_core.outbox.review_at is 'When tick looks at it: Unknown, the time to send it again; Pending again after it may have been seen, the end of the receiver''s memory of our key, after which it is Unknown and never sent by itself. Null: never.';
 
 create table bpm_core.delivery_attempt (
   tenant_id     text collate "C" not null default '',
   outbox_id     uuid not null,
   attempt       integer not null,
+  late          boolean not null default false,
   worker_id     text not null,
   fencing_token bigint not null,
+  claimed_at    timestamptz not null,
   ended_at      timestamptz not null,
+  reported      text,
   outcome       bpm_core.command_state not null,
+  receipt       jsonb,
   detail        jsonb not null default '{}',
-  primary key (tenant_id, outbox_id, attempt),
-  foreign key (tenant_id, outbox_id) references bpm_core.outbox
-);
+  content_hash  bytea,
+  primary key (tenant_id, outbox_id, attempt, late),
+  foreign key (tenant_id, outbox_id) references bpm_core.outbox,
+  check ((reported is null) = (content_hash is null))
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.delivery_attempt is 'One attempt that ended, with what was seen. Append-only.';
+comment on column bpm_core.delivery_attempt.late is 'A second answer of the attempt: it was Unknown and turned out to have arrived.';
+comment on column bpm_core.delivery_attempt.reported is 'What the runner reported; null: its lease ran out.';
+comment on column bpm_core.delivery_attempt.outcome is 'The state the command went to; the answer to an unchanged repeat.';
+
+alter table bpm_core.dead_letter add foreign key (tenant_id, outbox_id) references bpm_core.outbox;
+
+-- from 80_operation/tables.sql
+-- Keeping it healthy: working types of the checks.
+
+create type bpm_core.violation as (invariant text, tenant_id text, subject text, detail jsonb);
+comment on type bpm_core.violation is 'One row that breaks an invariant: which, whose, what (kind and id), and the values seen.';
+
+create type bpm_core.health_check as (name text, ok boolean, required boolean, detail jsonb);
+comment on type bpm_core.health_check is 'One check of ready(): only a required one that fails makes the database not ready, the others are warnings.';

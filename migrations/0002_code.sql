@@ -1,6 +1,7 @@
 -- Functions, views, grants.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+-- from 00_foundation/acting_as.sql
 -- The actor a human or administrative call is recorded under.
 -- Returns:  text, p_actor or the caller's role.
 -- Raises:   BP400 empty or over-long name. BP403 asserting somebody else without being operator or admin of the tenant.
@@ -26,23 +27,25 @@ begin
 end
 $$;
 
+-- from 00_foundation/caller.sql
 -- Who calls: the role set with SET ROLE, else the login. Inside definer functions too, since neither changes there.
 create or replace function bpm_core.caller()
 returns text
 language sql stable parallel safe
 as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::text) $$;
 
--- Creates a tenant, or changes its name.
+-- from 00_foundation/create_tenant.sql
+-- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name, or of a pattern that covers the new one.
--- Writes:   tenant, audit_event.
+-- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name.
+-- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  perform bpm_core.enter_call('', 'admin');
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
@@ -50,11 +53,15 @@ begin
   insert into bpm_core.tenant as t (tenant_id, name, created_at)
   values (p_new_tenant_id, coalesce(p_name, p_new_tenant_id), bpm_core.now())
   on conflict (tenant_id) do update set name = excluded.name;
-  perform bpm_core.write_audit(p_tenant_id, bpm_core.acting_as(p_tenant_id, p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
+  insert into bpm_core.tenant_grant (role_name, tenant_pattern, capability, granted_by, granted_at)
+  values (bpm_core.caller(), p_new_tenant_id, 'admin', bpm_core.caller(), bpm_core.now())
+  on conflict do nothing;
+  perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
 end
 $$;
 
+-- from 00_foundation/enter_call.sql
 -- The door of every public function: may this caller do this for this tenant, and is the transaction of a kind we can be right in?
 -- Looks nothing else up before; an unknown tenant and one that is not granted get the same answer.
 -- Raises:   BP400 null tenant or isolation level other than READ COMMITTED. BP403 not granted. BP423 tenant suspended (unless only reading).
@@ -88,6 +95,7 @@ begin
 end
 $$;
 
+-- from 00_foundation/fail.sql
 -- Raises an error of the BP class. The one place where the engine raises on purpose.
 -- Raises:   p_code (five characters, BP and three digits that echo HTTP), with machine-readable detail and a hint what to do next.
 create or replace function bpm_core.fail(p_code text, p_message text, p_detail jsonb default null, p_hint text default null)
@@ -104,9 +112,11 @@ begin
 end
 $$;
 
+-- from 00_foundation/grant_access.sql
 -- Grants a database role a capability for the tenants a pattern covers.
 -- Returns:  nothing. Granting twice changes nothing.
--- Raises:   BP400 unknown capability or empty pattern. BP403 the caller is not admin. BP404 no such role.
+-- Raises:   BP400 unknown capability or no pattern. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
+--           the tenant without a name. BP404 no such role.
 -- Writes:   tenant_grant, audit_event.
 create or replace function bpm.grant_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
 returns void
@@ -116,7 +126,7 @@ as $$
 declare
   v_actor text;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   if p_tenant_pattern is null then
     perform bpm_core.fail('BP400', 'The tenant pattern is null.');
@@ -133,23 +143,32 @@ begin
 end
 $$;
 
+-- from 00_foundation/is_granted.sql
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
--- Returns:  boolean. admin includes every capability, operator and worker include reader.
+-- In PL/pgSQL because a SQL function would be planned anew with every call of every public function.
+-- Returns:  boolean. Each capability includes those before it: reader, worker, operator, admin.
 create or replace function bpm_core.is_granted(p_role text, p_tenant_id text, p_capability bpm_core.capability)
 returns boolean
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select exists (
-    select
-      from bpm_core.tenant_grant g
-     where (g.tenant_pattern = p_tenant_id
-            or (right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))))
-       and (g.capability = p_capability or g.capability = 'admin' or (p_capability = 'reader'))
-       and (g.role_name = p_role
-            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))))
+begin
+  return exists (
+           select
+             from bpm_core.tenant_grant g
+            where g.role_name = p_role and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+      or exists (
+           select
+             from bpm_core.tenant_grant g
+            where g.capability >= p_capability
+              and (g.tenant_pattern = p_tenant_id
+                   or (right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))))
+              and (g.role_name = p_role
+                   or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+end
 $$;
 
+-- from 00_foundation/new_id.sql
 -- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
 -- Returns:  uuid; the first 48 bits are milliseconds of the clock.
 create or replace function bpm_core.new_id()
@@ -162,6 +181,7 @@ as $$
       52, 1), 53, 1), 'hex')::uuid
 $$;
 
+-- from 00_foundation/now.sql
 -- The engine's clock: the wall clock, not the start of the transaction. Test kits replace this function to move time.
 -- Returns:  timestamptz, now. Volatile: read it once into a local, after the lock (a volatile call cannot be an index condition).
 create or replace function bpm_core.now()
@@ -169,6 +189,86 @@ returns timestamptz
 language sql volatile parallel safe
 as $$ select clock_timestamp() $$;
 
+-- from 00_foundation/set_setting.sql
+-- Sets an engine setting; null puts it back to its default. Settings hold for every tenant.
+-- Returns:  jsonb, the value now set; null when it is the default.
+-- Raises:   BP400 unknown name or a value of another kind or range. BP403 not admin of the tenant without a name.
+-- Writes:   setting, audit_event.
+create or replace function bpm.set_setting(p_name text, p_value jsonb, p_actor text default null, p_tenant_id text default '')
+returns jsonb
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_value jsonb := nullif(p_value, 'null');
+  v_actor text;
+  v_fault text;
+  v_old   jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Settings hold for all tenants; only an admin of the tenant without a name sets them.', null,
+      'Leave p_tenant_id out.');
+  end if;
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_fault := bpm_core.setting_fault(p_name, v_value);
+  if v_fault is not null then
+    perform bpm_core.fail('BP400', v_fault, jsonb_build_object('name', p_name, 'value', p_value), 'docs/reference lists the settings.');
+  end if;
+  v_old := bpm_core.setting_value(p_name, null);
+  if v_value is null then
+    delete from bpm_core.setting s where s.name = p_name;
+  else
+    insert into bpm_core.setting as s (name, value, updated_at, updated_by)
+    values (p_name, v_value, bpm_core.now(), v_actor)
+    on conflict (name) do update set value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetSetting', 'setting', p_name, null, null,
+    jsonb_build_object('from', v_old, 'to', v_value));
+  return v_value;
+end
+$$;
+
+-- from 00_foundation/setting_fault.sql
+-- Is this a setting we know, with a value it can have? The list of all settings.
+-- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
+create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_known record;
+begin
+  select k.lowest, k.highest into r_known
+    from (values
+      ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_value_bytes', 1024, 100000000),
+      ('engine.max_variables_bytes', 1024, 100000000),
+      ('engine.timer_batch_size', 1, 10000),
+      ('engine.timer_poll_interval_ms', 10, 3600000),
+      ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
+   where k.name = p_name;
+  if not found then
+    return format('There is no setting %L.', p_name);
+  elsif p_value is null then
+    return null;
+  elsif r_known.lowest is null then
+    if jsonb_typeof(p_value) <> 'array'
+       or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')
+       or exists (select from jsonb_array_elements_text(p_value) t(task_type) where length(t.task_type) > 200) then
+      return format('%s takes an array of task types, not %s.', p_name, p_value);
+    end if;
+  elsif jsonb_typeof(p_value) <> 'number' or (p_value)::numeric % 1 <> 0
+        or (p_value)::numeric not between r_known.lowest and r_known.highest then
+    return format('%s takes a whole number from %s to %s, not %s.', p_name, r_known.lowest, r_known.highest, p_value);
+  end if;
+  return null;
+end
+$$;
+
+-- from 00_foundation/setting_value.sql
 -- Reads an engine setting.
 -- Returns:  jsonb, the value set or p_default.
 create or replace function bpm_core.setting_value(p_name text, p_default jsonb)
@@ -176,6 +276,7 @@ returns jsonb
 language sql stable parallel safe
 as $$ select coalesce((select s.value from bpm_core.setting s where s.name = p_name), p_default) $$;
 
+-- from 00_foundation/visible_tenants.sql
 -- The tenants the caller may read; views filter by it once per query (an InitPlan), not once per row.
 -- Security definer, and executable by the four roles: the functions of a view run with the rights of its reader, its tables with the owner's.
 -- Returns:  setof text, tenant ids.
@@ -189,6 +290,7 @@ as $$
    where bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'reader')
 $$;
 
+-- from 10_record/decode_variables.sql
 -- Takes the wire form off values: __var:1: + JSON becomes that JSON. Encrypted values stay as they are, opaque. Call variables_fault first.
 -- Returns:  jsonb object.
 create or replace function bpm_core.decode_variables(p_variables jsonb)
@@ -206,6 +308,7 @@ begin
 end
 $$;
 
+-- from 10_record/is_wire_json.sql
 -- Is this text the wire form __var:1: followed by JSON?
 -- Returns:  boolean.
 create or replace function bpm_core.is_wire_json(p_text text)
@@ -221,6 +324,7 @@ exception
 end
 $$;
 
+-- from 10_record/variables_fault.sql
 -- Is this a map of variables we take? An object, within the caps, no text that forges a wire form of ours.
 -- Returns:  text, what is wrong; null when nothing is.
 create or replace function bpm_core.variables_fault(p_variables jsonb)
@@ -255,6 +359,7 @@ begin
 end
 $$;
 
+-- from 10_record/write_audit.sql
 -- Records one administrative or human action, in the transaction that does it.
 -- Returns:  nothing. Writes audit_event. The trace id is the caller's setting bpm.trace_id, if any.
 create or replace function bpm_core.write_audit(
@@ -269,6 +374,39 @@ as $$
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
+-- from 20_catalog/approval_types.sql
+-- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
+create or replace function bpm_core.approval_types(p_tenant_id text)
+returns text[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(array_agg(x.task_type), '{}')
+    from (select jsonb_array_elements_text(bpm_core.setting_value('engine.approval_required_task_types', '[]')) as task_type
+          union
+          select v.task_type
+            from bpm_core.task_definition d
+            join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.id = d.published_version_id
+           where d.tenant_id = p_tenant_id and v.approval_required) x
+$$;
+
+-- from 20_catalog/binding_rows.sql
+-- The rows of workflow_task_binding for one compiled process: every task pinned to a task version, the node's own wishes resolved.
+create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[])
+returns setof bpm_core.workflow_task_binding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
+         coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
+    from unnest(p_nodes) n
+    cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
+    join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+   where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
+$$;
+
+-- from 20_catalog/bpmn_definitions.sql
 -- What stands beside the processes and is referred to: messages, errors, signals, escalations.
 -- Returns:  one row per such element with an id.
 create or replace function bpm_core.bpmn_definitions(p_elements bpm_core.bpmn_element[])
@@ -283,6 +421,7 @@ as $$
    order by e.id, e.pos
 $$;
 
+-- from 20_catalog/bpmn_elements.sql
 -- Shreds a BPMN document into rows: everything below definitions but the diagram and what stands in namespaces we do not know.
 -- xmltable has no element identity, so an attribute finds its element by counting (both come in document order), and a parent
 -- is the last element one level up.
@@ -342,6 +481,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/bpmn_events.sql
 -- The event definitions of all events, those by reference resolved.
 -- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and of a single one its attributes,
 --           with the timer's rule as timer_kind and timer_rule, and ref, the local id it points to.
@@ -380,6 +520,7 @@ as $$
    group by d.node_pos
 $$;
 
+-- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
 -- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
@@ -394,6 +535,7 @@ as $$
    group by h.parent
 $$;
 
+-- from 20_catalog/bpmn_flow_node_tags.sql
 -- The BPMN elements that are nodes of the flow, executed here or not.
 create or replace function bpm_core.bpmn_flow_node_tags()
 returns text[]
@@ -405,6 +547,7 @@ as $$
     'exclusiveGateway', 'parallelGateway', 'inclusiveGateway', 'eventBasedGateway', 'complexGateway']
 $$;
 
+-- from 20_catalog/bpmn_lanes.sql
 -- The innermost lane of every flow node that stands in one.
 -- Returns:  node id as referred to, and the lane's name (its id when it has none).
 create or replace function bpm_core.bpmn_lanes(p_elements bpm_core.bpmn_element[])
@@ -419,6 +562,7 @@ as $$
    order by btrim(r.body), l.pos desc
 $$;
 
+-- from 20_catalog/bpmn_namespace.sql
 -- The short name under which the compiler knows an XML namespace; Operaton speaks Camunda 7's dialect, Activiti Flowable's.
 -- Returns:  text: bpmn, bpm (ours), camunda, flowable, zeebe, '' (none); null for every other namespace.
 create or replace function bpm_core.bpmn_namespace(p_uri text)
@@ -437,6 +581,7 @@ as $$
   end
 $$;
 
+-- from 20_catalog/bpmn_node_kind.sql
 -- Which node kind executes an element, from its tag, its event, the number of its flows and whether approval gates it.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.bpmn_node_kind(p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean)
@@ -461,6 +606,7 @@ as $$
   end)::bpm_core.node_kind
 $$;
 
+-- from 20_catalog/bpmn_processes.sql
 -- The processes of a file. Those marked executable, or not marked at all, are deployed; when there is none of them, those marked
 -- isExecutable="false" are, with a warning: many modelers write it unasked. A process without a flow node is a black-box pool.
 -- Returns:  one row per process element.
@@ -491,6 +637,7 @@ as $$
    order by p.pos
 $$;
 
+-- from 20_catalog/bpmn_scopes.sql
 -- The elements that hold flow nodes: processes and the sub-processes in them, however deep.
 -- Returns:  one row per container: pos, the process it belongs to, its id (null for the process itself: the root scope), its tag.
 create or replace function bpm_core.bpmn_scopes(p_elements bpm_core.bpmn_element[])
@@ -515,6 +662,7 @@ as $$
   select n.pos, n.process_pos, n.scope_id, n.tag, coalesce(n.event_started, false) from nested n
 $$;
 
+-- from 20_catalog/bpmn_text_fault.sql
 -- What can be said against a BPMN text before anything parses it: too large, or a document type declaration, which could name
 -- entities on disk or net. The declaration can only stand before the root element, so only the prolog is walked. A prolog of more
 -- than 64 kB or 100 comments and instructions is refused too: walking it would cost more than the rest.
@@ -552,6 +700,242 @@ begin
 end
 $$;
 
+-- from 20_catalog/check_bpmn.sql
+-- Says what deploy_bpmn would say of a file, and stores nothing.
+-- Returns:  one row per fault and warning, faults first; none when the file is fine.
+-- Raises:   BP400 null. BP403.
+create or replace function bpm.check_bpmn(p_xml text, p_strict boolean default false, p_tenant_id text default '')
+returns table (severity text, code text, message text, node_id text, flow_id text, line integer, hint text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if p_xml is null then
+    perform bpm_core.fail('BP400', 'check_bpmn needs the text of a BPMN file.');
+  end if;
+  return query
+    select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
+      from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
+end
+$$;
+
+-- from 20_catalog/compile_bpmn.sql
+-- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
+-- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
+create or replace function bpm_core.compile_bpmn(
+  p_elements bpm_core.bpmn_element[], p_strict boolean, p_tenant_id text,
+  out processes bpm_core.draft_process[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out findings bpm_core.finding[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_drawn bpm_core.draft_node[];
+  v_lines bpm_core.draft_flow[];
+begin
+  processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
+  v_drawn := bpm_core.draft_nodes(p_elements);
+  v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
+  v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
+  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  findings := array(
+    select f
+      from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
+            union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
+            union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
+            union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
+            union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_task_faults(v_drawn, p_tenant_id) f
+            union all select f from bpm_core.find_ignored(p_elements, v_drawn, p_strict) f) x);
+end
+$$;
+
+-- from 20_catalog/compile_condition.sql
+-- Compiles the text of a condition. Nothing of it reaches SQL: what is written out is a jsonpath made of quoted keys and literals.
+-- Returns:  condition (strict jsonpath), or problem with its position; bare: the text had no ${…} and no =.
+create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out problem text, out bare boolean)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tree jsonb;
+  v_at   integer;
+begin
+  select r.tree, r.problem, r.at, r.bare into v_tree, problem, v_at, bare from bpm_core.read_expression(p_source, p_language) r;
+  if problem is null and bpm_core.condition_problem(v_tree) is not null then
+    problem := bpm_core.condition_problem(v_tree);
+    v_at := 1;
+  end if;
+  if problem is null then
+    condition := ('strict ' || bpm_core.write_condition(v_tree))::jsonpath;
+  else
+    problem := format('%s (position %s)', problem, v_at);
+  end if;
+end
+$$;
+
+-- from 20_catalog/compile_conditions.sql
+-- Compiles the conditions of all flows, each distinct text once.
+-- Returns:  draft_flow[], in the order given, with condition or problem filled in.
+create or replace function bpm_core.compile_conditions(p_flows bpm_core.draft_flow[])
+returns bpm_core.draft_flow[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with text as materialized (select distinct f.condition_source as source, f.language from unnest(p_flows) f where f.condition_source is not null),
+  compiled as materialized (
+    select t.source, t.language, c.condition, c.problem, c.bare from text t cross join lateral bpm_core.compile_condition(t.source, t.language) c
+  )
+  select coalesce(array_agg(row(
+           f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, f.source_id, f.target_id, f.is_default,
+           f.condition_source, case when c.bare then coalesce(f.language, 'bare') end, c.condition, c.problem, f.ord)::bpm_core.draft_flow order by f.pos), '{}')
+    from unnest(p_flows) f
+    left join compiled c on c.source = f.condition_source and c.language is not distinct from f.language
+$$;
+
+-- from 20_catalog/compile_text.sql
+-- Reader and compiler in a row, for a whole file.
+-- Returns:  what compile_bpmn returns, findings with lines, faults first, in the order of the file.
+create or replace function bpm_core.compile_text(
+  p_xml text, p_strict boolean, p_tenant_id text,
+  out processes bpm_core.draft_process[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out findings bpm_core.finding[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_elements bpm_core.bpmn_element[];
+begin
+  processes := '{}';
+  nodes := '{}';
+  flows := '{}';
+  select r.elements, r.findings into v_elements, findings from bpm_core.read_bpmn(p_xml) r;
+  if cardinality(findings) > 0 then
+    return;
+  end if;
+  select c.processes, c.nodes, c.flows, c.findings into processes, nodes, flows, findings
+    from bpm_core.compile_bpmn(v_elements, coalesce(p_strict, false), p_tenant_id) c;
+  findings := bpm_core.locate_findings(p_xml, findings);
+end
+$$;
+
+-- from 20_catalog/condition_problem.sql
+-- Whether a tree can be asked for true or false.
+-- Returns:  text, null when it can.
+create or replace function bpm_core.condition_problem(p_tree jsonb)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean'
+    then (p_tree -> 'value')::text || ' is neither true nor false' end
+$$;
+
+-- from 20_catalog/default_task_version.sql
+-- A task version that says nothing but its type; bpm:user is the type of all user tasks, done by people.
+create or replace function bpm_core.default_task_version(p_task_type text)
+returns bpm_core.task_version
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_draft bpm_core.task_version;
+begin
+  v_draft.task_type := p_task_type;
+  v_draft.executor_kind := case when p_task_type = 'bpm:user' then 'Human' else 'Service' end;
+  v_draft.max_attempts := 3;
+  v_draft.backoff := interval '1 second';
+  v_draft.backoff_factor := 2;
+  v_draft.backoff_cap := interval '5 minutes';
+  v_draft.jitter := 0.1;
+  v_draft.lease := interval '30 seconds';
+  v_draft.approval_required := false;
+  return v_draft;
+end
+$$;
+
+-- from 20_catalog/deploy_bpmn.sql
+-- Deploys a BPMN file: every executable process in it becomes a version that can be started.
+-- Returns:  one row per process; is_new is false when the current or an older published version is identical. Warnings are those of the
+--           whole file: [{code, message, node_id, flow_id, line, hint}].
+-- Raises:   BP422 the file has faults; nothing is stored; detail {"faults": […], "warnings": […]} has all of them. BP400 null, or no text
+--           for p_name. BP403.
+-- Writes:   definitions, versions, graph, bindings (publish_workflow), task and role versions that are missing, audit_event.
+-- Locks:    process_definition rows sorted by code, then task_definition rows sorted by code.
+create or replace function bpm.deploy_bpmn(p_xml text, p_name text default null, p_actor text default null, p_strict boolean default false, p_tenant_id text default '')
+returns table (code text, version integer, is_new boolean, warnings jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor     text;
+  v_processes bpm_core.draft_process[];
+  v_process   bpm_core.draft_process;
+  v_nodes     bpm_core.draft_node[];
+  v_flows     bpm_core.draft_flow[];
+  v_findings  bpm_core.finding[];
+  v_role      uuid;
+  v_moved     boolean;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_xml is null or length(btrim(p_name)) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'deploy_bpmn needs the text of a BPMN file, and a name of at most 200 characters if any.');
+  end if;
+  select c.processes, c.nodes, c.flows, c.findings into v_processes, v_nodes, v_flows, v_findings
+    from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c;
+  perform bpm_core.refuse_faults(v_findings);
+  warnings := bpm_core.findings_json(v_findings, 'warning');
+
+  perform bpm_core.lock_processes(p_tenant_id, array(select p.process_id from unnest(v_processes) p where p.deployed));
+  v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
+  perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
+  foreach v_process in array v_processes loop
+    continue when not v_process.deployed;
+    v_process.name := coalesce(p_name, v_process.name);
+    code := v_process.process_id;
+    select w.version, w.is_new, w.moved into version, is_new, v_moved
+      from bpm_core.publish_workflow(
+             p_tenant_id,
+             (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = v_process.process_id),
+             v_process, v_nodes, v_flows, p_xml, v_role, v_actor) w;
+    if v_moved then
+      perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeployProcess', 'process', code, version, null,
+        jsonb_build_object('is_new', is_new, 'warnings', jsonb_array_length(warnings)));
+    end if;
+    return next;
+  end loop;
+end
+$$;
+
+-- from 20_catalog/describe_condition.sql
+-- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- Values longer than 1,000 characters are cut, encrypted ones left out.
+-- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'path', array_to_string(x.path, '.'),
+           'value', case when x.value #>> '{}' like '\_\_encrypted:%' then null
+                         when length(x.value::text) > 1000 then to_jsonb(left(x.value::text, 1000) || '…') else x.value end,
+           'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
+           order by x.ord), '[]')
+    from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
+            from jsonb_path_query((select r.tree from bpm_core.read_expression(p_condition_source, null) r), 'strict $.** ? (@.op == "path").path')
+                   with ordinality q (path, ord)
+           cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
+           group by p.path) x
+$$;
+
+-- from 20_catalog/draft_flows.sql
 -- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope.
 -- Returns:  draft_flow[], in document order. A flow without an id gets one from its place among the flows of its process.
 create or replace function bpm_core.draft_flows(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
@@ -587,6 +971,7 @@ as $$
     left join condition c on c.parent = f.pos
 $$;
 
+-- from 20_catalog/draft_nodes.sql
 -- All flow nodes of the processes that are deployed, as drawn: nothing judged yet.
 -- Returns:  draft_node[], in document order. Nodes without an id get one from tag and position.
 create or replace function bpm_core.draft_nodes(p_elements bpm_core.bpmn_element[])
@@ -627,6 +1012,47 @@ as $$
     left join child c on c.parent = n.pos
 $$;
 
+-- from 20_catalog/drawn_binding.sql
+-- What a node says about its own execution, over the task version's defaults.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
+create or replace function bpm_core.drawn_binding(
+  p_attributes jsonb, p_extensions jsonb, p_lane text,
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
+  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
+  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
+begin
+  v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
+  if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
+    max_attempts := v_retries;
+  elsif v_retries is not null then
+    problem := format('retries %s is not a number from 1 to 1000', quote_literal(left(v_retries, 50)));
+  end if;
+  lease := bpm_core.parse_duration(v_lease);
+  if v_lease is not null and coalesce(lease not between interval '1 second' and interval '1 day', true) then
+    lease := null;
+    problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
+  end if;
+  priority_level := case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end;
+  if v_priority is not null and priority_level is null then
+    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
+  end if;
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee end;
+  candidate_groups := case
+    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
+    when v_groups is null and p_lane is not null then array[p_lane]
+    else '{}' end;
+end
+$$;
+
+-- from 20_catalog/drawn_message.sql
 -- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
 -- or Zeebe's subscription; null is the business key.
 -- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
@@ -650,6 +1076,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/drawn_task_type.sql
 -- The task type a service or send task asks for: our own, Zeebe's, Camunda's topic; else another engine's delegate or class; else its id.
 -- Returns:  the type, and whether it was guessed from something that is code in another engine (worth a warning).
 create or replace function bpm_core.drawn_task_type(p_node_id text, p_attributes jsonb, p_extensions jsonb, out task_type text, out borrowed text)
@@ -674,6 +1101,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/drawn_timer.sql
 -- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
 -- Returns:  kind, rule (a literal without quotes; the source of an expression), path (of the variable an expression names), and
 --           problem with hint when it is no valid rule of its kind.
@@ -713,24 +1141,750 @@ begin
 end
 $$;
 
+-- from 20_catalog/element_label.sql
 -- How messages name an element: serviceTask "charge-card" (Charge the card).
 create or replace function bpm_core.element_label(p_tag text, p_id text, p_name text)
 returns text
 language sql immutable parallel safe
 as $$ select p_tag || ' "' || left(p_id, 200) || '"' || coalesce(' (' || left(nullif(regexp_replace(p_name, '\s+', ' ', 'g'), ''), 100) || ')', '') $$;
 
+-- from 20_catalog/ensure_role.sql
+-- The published version of an owner role, published empty if there is none yet.
+-- Returns:  uuid of the role version.
+-- Writes:   role_definition, role_version.
+-- Locks:    the role_definition row, only when it has no version yet.
+create or replace function bpm_core.ensure_role(p_tenant_id text, p_code text, p_actor text)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
+  v_version    uuid;
+begin
+  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  select d.id, d.published_version_id into v_definition, v_version
+    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if v_version is not null then
+    return v_version;
+  end if;
+  select d.published_version_id into v_version
+    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_definition for no key update;
+  if v_version is null then
+    v_version := bpm_core.new_id();
+    insert into bpm_core.role_version (tenant_id, id, definition_id, version, status, content_hash, created_by, published_at)
+    values (p_tenant_id, v_version, v_definition, 1, 'Published', sha256('{}'), p_actor, bpm_core.now());
+    update bpm_core.role_definition d set published_version_id = v_version where d.tenant_id = p_tenant_id and d.id = v_definition;
+  end if;
+  return v_version;
+end
+$$;
+
+-- from 20_catalog/ensure_tasks.sql
+-- Publishes a task definition with the default policy for every task type that has none.
+-- Returns:  nothing.
+-- Writes:   task_definition, task_version.
+-- Locks:    task_definition rows, in the order of their codes, so that two deploys of the same new types take turns.
+create or replace function bpm_core.ensure_tasks(p_tenant_id text, p_types text[], p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_draft bpm_core.task_version;
+  v_type  text;
+begin
+  for v_type in
+    select t.task_type
+      from (select distinct u.task_type collate "C" as task_type from unnest(p_types) u (task_type)) t
+     where t.task_type not in (select p.task_type from bpm_core.pinned_tasks(p_tenant_id, p_types) p)
+     order by t.task_type
+  loop
+    v_draft := bpm_core.default_task_version(v_type);
+    perform bpm_core.store_task_version(p_tenant_id, v_type, v_draft, p_actor);
+  end loop;
+end
+$$;
+
+-- from 20_catalog/ensure_workflow.sql
+-- The workflow definition of a code, made if absent.
+-- Returns:  uuid of the definition. Writes: workflow_definition.
+create or replace function bpm_core.ensure_workflow(p_tenant_id text, p_code text)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id uuid;
+begin
+  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  select d.id into v_id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  return v_id;
+end
+$$;
+
+-- from 20_catalog/expression_path.sql
+-- Reads an expression that is nothing but a dotted path (correlation keys, timers): ${a.b}, =a.b or a.b.
+-- Returns:  text a.b, null when it is anything else.
+create or replace function bpm_core.expression_path(p_source text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when r.tree ->> 'op' = 'path' and not exists (select from jsonb_array_elements_text(r.tree -> 'path') n where position('.' in n) > 0)
+    then (select string_agg(n, '.') from jsonb_array_elements_text(r.tree -> 'path') n) end
+    from bpm_core.read_expression(p_source, null) r
+$$;
+
+-- from 20_catalog/expression_tokens.sql
+-- Cuts an expression into tokens. JUEL and FEEL share everything but their words and the meaning of a single =.
+-- Letters beyond ASCII are letters of a name whatever the locale of the database says.
+-- Returns:  expression_token[], the last of kind end. What is no token has kind bad.
+create or replace function bpm_core.expression_tokens(p_source text, p_feel boolean, p_offset integer)
+returns bpm_core.expression_token[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tokens bpm_core.expression_token[] := '{}';
+  v_token  bpm_core.expression_token;
+  v_words  text[];
+  v_word   text;
+  v_at     integer := p_offset + 1;
+begin
+  for v_words in
+    select m
+      from regexp_matches(p_source,
+             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|.)',
+             'g') m
+  loop
+    v_word := v_words[1];
+    if btrim(v_word, E' \t\r\n\f\v') <> '' then
+      v_token := row(bpm_core.token_kind(v_word, p_feel), v_word, v_at);
+      if v_token.kind = 'string' then
+        v_token.value := regexp_replace(substr(v_word, 2, length(v_word) - 2), '\\(.)', '\1', 'g');
+      end if;
+      v_tokens := v_tokens || v_token;
+    end if;
+    v_at := v_at + length(v_word);
+  end loop;
+  return v_tokens || row('end', '', v_at)::bpm_core.expression_token;
+end
+$$;
+
+-- from 20_catalog/fault.sql
 -- Makes one fault of a BPMN file. Lines are filled in at the end, from the id, for all findings at once (locate_findings).
 create or replace function bpm_core.fault(p_code text, p_message text, p_node_id text default null, p_flow_id text default null, p_hint text default null)
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/find_duplicate_ids.sql
+-- Ids that occur twice, among the elements or with a node or flow the compiler adds, and ids too long for a key.
+create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with drawn as (
+    select e.id, count(*) as times, min(e.tag) as tag, max(e.tag) as other
+      from unnest(p_elements) e
+     where e.space = 'bpmn' and e.id is not null
+     group by e.id
+  ),
+  compiled as (
+    select x.id, count(*) as times
+      from (select n.process_pos, n.node_id as id from unnest(p_nodes) n
+            union all select f.process_pos, f.flow_id from unnest(p_flows) f) x
+     group by x.process_pos, x.id
+  )
+  select bpm_core.fault('DuplicateId', format('The id "%s" is used %s times (%s).', left(d.id, 200), d.times, concat_ws(', ', d.tag, nullif(d.other, d.tag))), d.id, null,
+           'Give each element an id of its own.')
+    from drawn d where d.times > 1
+  union all
+  select bpm_core.fault('DuplicateId', format('The id "%s" is needed for a node that the compiler adds.', left(c.id, 200)), c.id, null, 'Rename the element.')
+    from compiled c
+   where c.times > 1 and not exists (select from drawn d where d.id = c.id and d.times > 1)
+  union all
+  select bpm_core.fault('TooLarge', format('The id "%s…" has %s characters; the limit is 200.', left(c.id, 40), length(c.id)), null, null, 'Shorten it.')
+    from compiled c where length(c.id) > 200
+$$;
+
+-- from 20_catalog/find_event_faults.sql
+-- What is wrong or odd about the events: timers, correlation keys, error codes, boundary events that cannot fire.
+create or replace function bpm_core.find_event_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
+  definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
+    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
+   where n.event = 'timer' and t.problem is not null
+  union all
+  select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
+    from node n
+   where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
+  union all
+  select bpm_core.fault('InvalidCondition', format('%s: %s', n.label, m.problem), n.node_id, null, 'Write the path of a variable: order.id. Without a key the business key correlates.')
+    from node n
+    join definition d on d.tag = 'message' and d.id = bpm_core.local_reference(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
+   cross join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m
+   where m.problem is not null
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s waits for a message whose name is an expression, which is not executed.', n.label), n.node_id, null, 'Give the message a fixed name and correlate by key.')
+    from node n where n.message_name ~ '^(=|.*[$#]\{)'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
+    from node n where n.error_code ~ '^(=|.*[$#]\{)'
+  union all
+  select bpm_core.warning('ErrorCodeMissing', format('%s names an error without errorCode; it catches every error.', n.label), n.node_id, null, 'Add errorCode to the error, or remove errorRef to say so.')
+    from node n where n.kind = 'ErrorBoundary' and n.error_code is null and n.definition ? 'errorRef'
+  union all
+  select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says cancelActivity="false"; an error ends its activity all the same.', n.label), n.node_id)
+    from node n where n.kind = 'ErrorBoundary' and not n.interrupting
+  union all
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
+$$;
+
+-- from 20_catalog/find_flow_faults.sql
+-- Sequence flows that lead nowhere, cross a border, or carry a condition that cannot be compiled.
+create or replace function bpm_core.find_flow_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select distinct on (n.node_id) n.node_id, n.scope_pos, n.tag from unnest(p_nodes) n order by n.node_id, n.pos),
+  flow as materialized (
+    select f.*, s.tag as source_tag, t.tag as target_tag
+      from unnest(p_flows) f left join node s on s.node_id = f.source_ref left join node t on t.node_id = f.target_ref
+  )
+  select bpm_core.fault('SequenceFlowSourceNotFound', format('Sequence flow "%s" %s.', f.flow_id, case
+           when f.source_ref is null then 'has no source'
+           when f.source_tag = 'endEvent' then format('leaves the end event "%s"', f.source_ref)
+           when f.source_tag is not null then format('comes from "%s", which is in another process or sub-process', f.source_ref)
+           else format('comes from "%s", which is no node', f.source_ref) end), null, f.flow_id, 'Connect it again, within one scope.')
+    from flow f where f.source_id is null or f.source_tag = 'endEvent'
+  union all
+  select bpm_core.fault('SequenceFlowTargetNotFound', format('Sequence flow "%s" %s.', f.flow_id, case
+           when f.target_ref is null then 'has no target'
+           when f.target_id is not null then format('leads into the %s "%s"', case f.target_tag when 'startEvent' then 'start event' else 'boundary event' end, f.target_ref)
+           when f.target_tag is not null then format('leads to "%s", which is in another process or sub-process', f.target_ref)
+           else format('leads to "%s", which is no node', f.target_ref) end), null, f.flow_id, 'Connect it again, within one scope.')
+    from flow f where f.target_id is null or f.target_tag in ('startEvent', 'boundaryEvent')
+  union all
+  select bpm_core.fault('InvalidCondition', format('Condition of sequence flow "%s" cannot be read: %s.', f.flow_id, f.problem), f.source_id, f.flow_id,
+           'Understood are comparisons of dotted paths and literals, and, or, not, empty and brackets: ${order.amount > 1000 && !empty customer}.')
+    from flow f where f.problem is not null
+  union all
+  select bpm_core.warning('ConditionWithoutMarks', format('Condition of sequence flow "%s" has no ${…} around it; read as one.', f.flow_id), f.source_id, f.flow_id)
+    from flow f where f.problem is null and f.language is not null
+$$;
+
+-- from 20_catalog/find_ignored.sql
+-- What other engines would run and this one does not: listeners and scripts, mappings, expressions for people. Warnings; faults when strict.
+create or replace function bpm_core.find_ignored(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_strict boolean)
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with ignored as (
+    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
+           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
+                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
+           case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
+      from unnest(p_elements) h
+      join unnest(p_elements) x on x.parent = h.pos
+      join unnest(p_elements) o on o.pos = h.parent
+     where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
+     group by 1, 2, 3, 4
+    union all
+    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
+      from unnest(p_nodes) n
+     cross join lateral (values (coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
+                                (coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (source)
+     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)'
+  )
+  select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
+               else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
+    from ignored i
+$$;
+
+-- from 20_catalog/find_process_faults.sql
+-- What is wrong or odd about the processes of a file as wholes: none at all, no or several starts, no end, executable or not.
+create or replace function bpm_core.find_process_faults(p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with scope as (
+    select coalesce(min(n.scope_id), min(p.process_id)) as id, case when min(n.scope_id) is null then 'Process' else 'Sub-process' end as what,
+           count(*) filter (where n.tag = 'startEvent') as starts,
+           count(*) filter (where n.tag = 'startEvent' and n.event = 'none') as plain_starts,
+           count(*) filter (where n.tag = 'endEvent') as ends
+      from unnest(p_nodes) n
+      join unnest(p_processes) p on p.pos = n.process_pos
+     where n.scope_tag <> 'adHocSubProcess'
+     group by n.scope_pos
+  )
+  select bpm_core.fault('NoProcess', 'The file has no process with a flow node in it.', null, null,
+           'The root must be definitions in the namespace http://www.omg.org/spec/BPMN/20100524/MODEL, with a process in it.')
+   where not exists (select from unnest(p_processes) p where p.deployed)
+  union all
+  select bpm_core.fault('NoStartEvent', format('%s "%s" has no start event.', s.what, s.id), s.id, null, 'Draw a start event and connect it.')
+    from scope s where s.starts = 0
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s "%s" has %s start events without a trigger; a start could mean any of them.', s.what, s.id, s.plain_starts), s.id, null,
+           'Keep one plain start event.')
+    from scope s where s.plain_starts > 1
+  union all
+  select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
+    from scope s where s.ends = 0
+  union all
+  select bpm_core.fault('TooLarge', format('The id of process "%s…" has %s characters; the limit is 200.', left(p.process_id, 40), length(p.process_id)), null, null, 'Shorten it.')
+    from unnest(p_processes) p where p.deployed and length(p.process_id) > 200
+  union all
+  select bpm_core.warning('ExecutableNotStated', format('Process "%s" does not say isExecutable; taken as true.', p.process_id), p.process_id)
+    from unnest(p_processes) p where p.executable is null and p.deployed
+  union all
+  select bpm_core.warning('NotExecutable', format('Process "%s" says isExecutable="false"; %s.', p.process_id,
+           case when p.deployed then 'deployed all the same, since no process of the file says otherwise' else 'not deployed, beside one that is executable' end), p.process_id)
+    from unnest(p_processes) p where not p.executable
+  union all
+  select bpm_core.warning('EmptyProcess', format('Process "%s" has no flow node; not deployed.', p.process_id), p.process_id)
+    from unnest(p_processes) p
+   where not p.deployed and coalesce(p.executable, true) and exists (select from unnest(p_processes) q where q.deployed)
+$$;
+
+-- from 20_catalog/find_shape_faults.sql
+-- Nodes whose flows do not make sense: gateways of a wrong shape, dead ends, nodes nothing leads to.
+create or replace function bpm_core.find_shape_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
+           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event in ('link', 'compensate'), false) as unconnected
+      from unnest(p_nodes) n
+  ),
+  loose as (
+    select f.scope_pos, f.source_id as node_id, string_agg('"' || f.flow_id || '"', ', ' order by f.pos) as flows
+      from unnest(p_flows) f where f.condition_source is null and not f.is_default
+     group by f.scope_pos, f.source_id
+  )
+  select bpm_core.fault('ExclusiveGatewayNoDefault', format('%s has several flows, and %s without a condition that %s.', n.label, l.flows,
+             case when n.default_ref is null then 'is not the default: there is none' else 'is not the default either: there can be only one' end), n.node_id, null,
+           'Give every flow but one a condition and make that one the default.')
+    from node n join loose l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
+   where n.tag = 'exclusiveGateway' and n.outgoing > 1
+  union all
+  select bpm_core.fault('ParallelGatewayInvalidShape', format('%s takes every flow, but %s.', n.label,
+             case when n.conditional > 0 then 'has one with a condition' else 'names a default' end), n.node_id, null, 'Remove it, or draw an exclusive gateway.')
+    from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
+           'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
+    from node n
+   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
+     and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
+  union all
+  select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+  union all
+  select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
+    from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected
+$$;
+
+-- from 20_catalog/find_task_faults.sql
+-- What is wrong or odd about tasks: types, retries and leases, approval, our own attributes misspelt, destinations.
+-- Our own attributes are taken at their word: one that is unknown or has an impossible value is a fault, because an approval that was
+-- asked for and dropped would be worse than a refusal. Other engines' attributes that cannot be used are warnings.
+create or replace function bpm_core.find_task_faults(p_nodes bpm_core.draft_node[], p_tenant_id text)
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
+    from node n
+   cross join lateral (
+     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
+     union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
+     union all select 'bpm:approval can only be "required", and only on a service task'
+      where n.attributes ? 'bpm:approval' and (n.attributes ->> 'bpm:approval' <> 'required' or n.tag <> 'serviceTask')
+     union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
+      where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select 'bpm:await can only be "receipt", and only on a send task'
+      where n.attributes ? 'bpm:await' and (n.attributes ->> 'bpm:await' <> 'receipt' or n.tag <> 'sendTask')
+     union all select format('the attribute %s is not known', a.name)
+       from jsonb_object_keys(n.attributes) a (name)
+      where a.name like 'bpm:%' and a.name <> all (array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval', 'bpm:destination', 'bpm:correlationKey',
+              'bpm:await', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey'])) p
+  union all
+  select bpm_core.fault('TooLarge', format('The task type of %s has %s characters; the limit is 200.', n.label, length(n.task_type)), n.node_id, null, 'Shorten it.')
+    from node n where length(n.task_type) > 200
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+            then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
+            else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
+    from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
+   where b.problem is not null and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask')
+  union all
+  select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
+           'Register a worker for that type, or set bpm:type.')
+    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) t
+   where n.tag in ('serviceTask', 'sendTask') and t.borrowed is not null
+  union all
+  select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
+    from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d
+   where n.kind = 'SendTask' and not exists (select from bpm_core.destination x where x.tenant_id = p_tenant_id and x.code = d.code)
+$$;
+
+-- from 20_catalog/find_unknown_references.sql
+-- References that point at nothing, or at something of another kind.
+create or replace function bpm_core.find_unknown_references(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
+  definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d),
+  reference as (
+    select n.node_id, n.label, r.tag, r.target
+      from node n
+     cross join lateral (values ('error', n.definition ->> 'errorRef'), ('signal', n.definition ->> 'signalRef'), ('escalation', n.definition ->> 'escalationRef'),
+                                ('message', coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))) r (tag, target)
+     where btrim(r.target) <> ''
+  ),
+  host as (select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.tag from node n order by n.scope_pos, n.node_id, n.pos)
+  select bpm_core.fault('UnknownReference', format('%s refers to the %s "%s", which the file does not define.', r.label, r.tag, left(r.target, 200)), r.node_id, null,
+           format('Add <%s id="%s" …/> beside the process.', r.tag, left(bpm_core.local_reference(r.target), 200)))
+    from reference r
+    left join definition d on d.id = bpm_core.local_reference(r.target) and d.tag = r.tag
+   where d.id is null
+  union all
+  select bpm_core.fault('UnknownReference', n.label || case
+           when n.attached_to is null then ' is attached to nothing.'
+           when h.node_id is null then format(' is attached to "%s", which is no node of its scope.', left(n.attached_to, 200))
+           else format(' is attached to "%s", which is no activity.', left(n.attached_to, 200)) end, n.node_id, null, 'Attach it to the activity it watches.')
+    from node n
+    left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.tag = 'boundaryEvent' and (h.node_id is null or h.tag like '%Event' or h.tag like '%Gateway')
+  union all
+  select bpm_core.fault('UnknownReference', format('The default flow "%s" of %s is not one of its outgoing flows.', left(n.default_ref, 200), n.label), n.node_id, null,
+           'Choose the default among the flows that leave it.')
+    from node n
+   where n.default_ref is not null
+     and not exists (select from unnest(p_elements) e where e.tag = 'sequenceFlow' and e.parent = n.scope_pos and e.id = n.default_ref and btrim(e.attributes ->> 'sourceRef') = n.node_id)
+  union all
+  select bpm_core.fault('UnknownReference', n.label || ' does not say which message it waits for.', n.node_id, null,
+           'Define a message beside the process and refer to it with messageRef.')
+    from node n
+   where (n.tag = 'receiveTask' or (n.event = 'message' and n.tag in ('startEvent', 'intermediateCatchEvent', 'boundaryEvent')))
+     and coalesce(btrim(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef')), '') = ''
+  union all
+  select bpm_core.fault('UnknownReference', n.label || ' throws an error without a code.', n.node_id, null, 'Refer to an error that has an errorCode.')
+    from node n
+    left join definition d on d.tag = 'error' and d.id = bpm_core.local_reference(n.definition ->> 'errorRef')
+   where n.kind = 'ErrorEnd' and n.error_code is null and (d.id is not null or coalesce(btrim(n.definition ->> 'errorRef'), '') = '')
+$$;
+
+-- from 20_catalog/find_unreachable.sql
+-- Nodes that have incoming flows, but only from a circle that nothing leads into. The walk starts at every node nothing leads to (those
+-- that should have incoming flows are reported already) and goes over flows, and from a host to its boundary events.
+-- Breadth first over numbered nodes in arrays: a recursive query would scan all flows once per step of the longest path.
+create or replace function bpm_core.find_unreachable(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ends   bpm_core.graph_index := bpm_core.index_graph(p_nodes, p_flows);
+  v_seen   boolean[] := array_fill(false, array[cardinality(p_nodes)]);
+  v_queue  integer[] := v_ends.seeds;
+  v_head   integer := 1;
+  v_target integer;
+begin
+  foreach v_target in array v_queue loop
+    v_seen[v_target] := true;
+  end loop;
+  while v_head <= cardinality(v_queue) loop
+    for v_place in v_ends.first_place[v_queue[v_head]] .. v_ends.last_place[v_queue[v_head]] loop
+      v_target := v_ends.targets[v_place];
+      if not v_seen[v_target] then
+        v_seen[v_target] := true;
+        v_queue := v_queue || v_target;
+      end if;
+    end loop;
+    v_head := v_head + 1;
+  end loop;
+  return query
+    select f.*
+      from unnest(p_nodes) with ordinality n
+      join unnest(v_seen) with ordinality s (seen, ord) on s.ord = n.ordinality and not s.seen
+     cross join lateral bpm_core.fault('OrphanNode', format('Nothing outside its circle leads to %s.', bpm_core.element_label(n.tag, n.node_id, n.name)),
+                                       n.node_id, null, 'Connect the circle to what comes before it, or remove it.') f
+     where n.scope_tag <> 'adHocSubProcess';
+end
+$$;
+
+-- from 20_catalog/find_unsupported.sql
+-- Elements that are not executed, each by its own id and name.
+create or replace function bpm_core.find_unsupported(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('UnsupportedElement',
+           bpm_core.element_label(n.tag, n.node_id, n.name) || case
+             when n.kind is null and n.event = 'several' then ' has several event definitions, which is not executed.'
+             when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
+             when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
+             when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
+             when n.kind is null then ' is not executed.'
+             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
+             when n.loop is not null then ' is multi-instance, which is not executed.'
+             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
+             else ' is a compensation handler, which is not executed.' end,
+           n.node_id, null, 'See the table of elements in the documentation for what is executed.')
+    from unnest(p_nodes) n
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+  union all
+  select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
+           e.id, null, null)
+    from unnest(p_elements) e
+    join bpm_core.bpmn_scopes(p_elements) s on s.pos = e.parent
+    join bpm_core.bpmn_processes(p_elements) p on p.pos = s.process_pos and p.deployed
+   where e.space = 'bpmn' and e.tag <> all (bpm_core.bpmn_flow_node_tags())
+     and e.tag <> all (array['sequenceFlow', 'documentation', 'extensionElements', 'incoming', 'outgoing', 'laneSet', 'ioSpecification', 'property',
+       'dataObject', 'dataObjectReference', 'dataStoreReference', 'dataInputAssociation', 'dataOutputAssociation', 'association', 'textAnnotation', 'group',
+       'artifact', 'auditing', 'monitoring', 'resourceRole', 'performer', 'humanPerformer', 'potentialOwner', 'correlationSubscription', 'supports',
+       'supportedInterfaceRef', 'ioBinding', 'multiInstanceLoopCharacteristics', 'standardLoopCharacteristics', 'completionCondition', 'categoryValueRef'])
+$$;
+
+-- from 20_catalog/findings_json.sql
+-- Findings of one severity as the JSON records callers get.
+-- Returns:  jsonb array of {code, message, node_id, flow_id, line, hint}.
+create or replace function bpm_core.findings_json(p_findings bpm_core.finding[], p_severity text)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'message', f.message, 'node_id', f.node_id, 'flow_id', f.flow_id, 'line', f.line, 'hint', f.hint) order by f.ord), '[]')
+    from unnest(p_findings) with ordinality f (severity, code, message, node_id, flow_id, line, hint, ord)
+   where f.severity = p_severity
+$$;
+
+-- from 20_catalog/flow_rows.sql
+-- The rows of workflow_flow for one compiled process.
+create or replace function bpm_core.flow_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.workflow_flow
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name
+    from unnest(p_flows) f
+    join unnest(p_nodes) n on n.process_pos = f.process_pos and n.node_id = f.target_id
+   where f.process_pos = p_process_pos
+$$;
+
+-- from 20_catalog/graph_of.sql
+-- The validated graph of a version as one document: what content_hash is taken over. Without the ids that differ per version.
+-- Returns:  jsonb {nodes, flows, tasks}, each sorted by id.
+create or replace function bpm_core.graph_of(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_tasks bpm_core.workflow_task_binding[])
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select jsonb_build_object(
+    'nodes', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(n) - 'tenant_id' - 'workflow_version_id') order by n.node_id), '[]') from unnest(p_nodes) n),
+    'flows', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(f) - 'tenant_id' - 'workflow_version_id') order by f.source_id, f.ord), '[]') from unnest(p_flows) f),
+    'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
+$$;
+
+-- from 20_catalog/implied_node.sql
+-- Whether a node needs a plain node behind it (lower_graph).
+-- Returns:  ':split', ':choice', or null.
+create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag like '%Gateway' then null
+    when p_outgoing > 1 and p_conditional = 0 then ':split'
+    when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
+  end
+$$;
+
+-- from 20_catalog/index_graph.sql
+-- The graph as arrays: nodes are numbered in the order given, the targets of node i are targets[first_place[i] .. last_place[i]]
+-- (last before first when it has none), seeds are the nodes nothing leads to. Boundary events count as targets of their host.
+create or replace function bpm_core.index_graph(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns bpm_core.graph_index
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.scope_pos, n.node_id, n.attached_to, n.ordinality::integer as ord from unnest(p_nodes) with ordinality n
+  ),
+  known as materialized (select n.scope_pos, n.node_id, min(n.ord) as ord from node n group by n.scope_pos, n.node_id),
+  edge as materialized (
+    select s.ord as source, t.ord as target
+      from unnest(p_flows) f
+      join known s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
+      join known t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
+    union all
+    select h.ord, b.ord from node b join known h on h.scope_pos = b.scope_pos and h.node_id = b.attached_to
+  ),
+  sorted as materialized (select e.source, e.target, row_number() over (order by e.source, e.target)::integer as place from edge e),
+  span as (select s.source, min(s.place) as first_place, max(s.place) as last_place from sorted s group by s.source)
+  select row(
+    array(select coalesce(p.first_place, 1) from node n left join span p on p.source = n.ord order by n.ord),
+    array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
+    array(select s.target from sorted s order by s.place),
+    array(select n.ord from node n where n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+$$;
+
+-- from 20_catalog/local_reference.sql
 -- The local part of a qualified name: BPMN writes references as QNames, with any prefix or none.
 create or replace function bpm_core.local_reference(p_reference text)
 returns text
 language sql immutable parallel safe
 as $$ select nullif(regexp_replace(btrim(p_reference), '^[^:]*:', ''), '') $$;
 
+-- from 20_catalog/locate_findings.sql
+-- Gives findings their line in the file, by looking for the id they name (for a duplicate the last place, else the first), and sorts
+-- them: faults first, then by line.
+-- Returns:  finding[].
+create or replace function bpm_core.locate_findings(p_xml text, p_findings bpm_core.finding[])
+returns bpm_core.finding[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with wanted as (select coalesce(f.flow_id, f.node_id) as id from unnest(p_findings) f),
+  place as materialized (
+    select m.found[1] as id, min(l.ord) as first_line, max(l.ord) as last_line
+      from string_to_table(p_xml, E'\n') with ordinality l (line, ord)
+     cross join lateral regexp_matches(l.line, '(?:^|\s)id\s*=\s*["'']\s*([^"'']*?)\s*["'']', 'g') m (found)
+     where cardinality(p_findings) > 0 and l.line like '%id%'
+     group by 1
+  )
+  select coalesce(array_agg(row(f.severity, f.code, f.message, f.node_id, f.flow_id,
+                                coalesce(f.line, case f.code when 'DuplicateId' then p.last_line else p.first_line end), f.hint)::bpm_core.finding
+                            order by f.severity, coalesce(f.line, p.first_line), f.ordinality), '{}')
+    from unnest(p_findings) with ordinality f
+    left join place p on p.id = coalesce(f.flow_id, f.node_id) and p.id in (select w.id from wanted w)
+$$;
+
+-- from 20_catalog/lock_processes.sql
+-- Makes the process definitions of these codes if absent and locks them, in the order of their codes: deploys of one code take turns
+-- and get consecutive versions.
+-- Writes:   process_definition. Locks: its rows, until the transaction ends.
+create or replace function bpm_core.lock_processes(p_tenant_id text, p_codes text[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into bpm_core.process_definition (tenant_id, id, code, created_at)
+  select p_tenant_id, bpm_core.new_id(), c.code, bpm_core.now()
+    from (select distinct u.code collate "C" as code from unnest(p_codes) u (code) order by 1) c
+  on conflict (tenant_id, code) do nothing;
+  perform 1
+    from bpm_core.process_definition d
+   where d.tenant_id = p_tenant_id and d.code = any (p_codes)
+   order by d.code
+     for no key update;
+end
+$$;
+
+-- from 20_catalog/lower_graph.sql
+-- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
+-- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- which for a single condition is exactly an exclusive choice. The node added is <id>:split or <id>:choice, the flow to it
+-- <id>:split-flow or <id>:choice-flow; the drawn flows start from it.
+-- Returns:  nodes and flows, flows numbered per source: document order, the default last.
+create or replace function bpm_core.lower_graph(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with drawn as materialized (
+    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
+  ),
+  source as materialized (
+    select distinct on (d.scope_pos, d.node_id) d.scope_pos, d.node_id, d.implied from drawn d where d.implied is not null order by d.scope_pos, d.node_id, d.pos
+  ),
+  node as (
+    select n::bpm_core.draft_node as node, n.pos, 0 as added from unnest(p_nodes) n
+    union all
+    select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
+               1, d.outgoing, d.conditional,
+               case when d.implied like '%:choice' then 'ExclusiveGateway' else 'ParallelFork' end::bpm_core.node_kind,
+               null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
+      from drawn d where d.implied is not null
+  ),
+  flow as (
+    select f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.implied, f.source_id) as source_id, f.target_id,
+           f.is_default, f.condition_source, f.language, f.condition, f.problem,
+           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord
+      from unnest(p_flows) f
+      left join source s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
+    union all
+    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1
+      from drawn d where d.implied is not null
+  )
+  select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
+         (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
+$$;
+
+-- from 20_catalog/node_rows.sql
+-- The rows of workflow_node for one compiled process.
+create or replace function bpm_core.node_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.workflow_node
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_tenant_id, p_version_id, n.node_id, n.kind, n.tag, n.name, n.scope_id, n.attached_to, n.interrupting,
+         coalesce(i.flows, 0)::integer, coalesce(o.flows, 0)::integer, n.task_type, n.error_code, n.message_name, n.correlation_path,
+         n.timer_kind, n.timer_rule, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
+    from unnest(p_nodes) n
+    left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
+    left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
+   where n.process_pos = p_process_pos
+$$;
+
+-- from 20_catalog/operator_problem.sql
+-- Whether an operator can stand between two trees: and/or between conditions, comparisons between values, ordering not beside
+-- true, false or null, which have no order.
+-- Returns:  text, null when it can.
+create or replace function bpm_core.operator_problem(p_operator text, p_left jsonb, p_right jsonb)
+returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
+    when p_left ->> 'op' not in ('path', 'value') or p_right ->> 'op' not in ('path', 'value') then 'a comparison stands between two values, not between conditions'
+    when p_operator in ('lt', 'le', 'gt', 'ge') and (jsonb_typeof(p_left -> 'value') in ('boolean', 'null') or jsonb_typeof(p_right -> 'value') in ('boolean', 'null'))
+      then 'true, false and null have no order'
+    when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
+         and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared'
+  end
+$$;
+
+-- from 20_catalog/parse_cycle.sql
 -- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
 -- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
 create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
@@ -751,6 +1905,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/parse_duration.sql
 -- Reads an ISO 8601 duration: years, months, weeks, days, hours, minutes, seconds, each with an optional fraction.
 -- The number of digits is limited so that no value overflows an interval, or a date once added to today.
 -- Returns:  interval; null when it is not one.
@@ -766,6 +1921,136 @@ as $$
   end
 $$;
 
+-- from 20_catalog/parse_expression.sql
+-- Reads an expression by precedence climbing: or 1, and 2, equality 3, ordering 4; p_floor is the precedence that ends it.
+-- Comparisons do not chain, and compare values, not conditions. The depth is limited, or brackets alone could exhaust the stack.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_expression(p_tokens bpm_core.expression_token[], p_from integer, p_floor integer, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left  bpm_core.expression_step;
+  v_right bpm_core.expression_step;
+  v_token bpm_core.expression_token;
+  v_power integer;
+begin
+  if p_depth > 100 then
+    return row(null, p_from, 'nested too deeply', (p_tokens[p_from]).at)::bpm_core.expression_step;
+  end if;
+  v_left := bpm_core.parse_operand(p_tokens, p_from, p_feel, p_depth);
+  loop
+    exit when v_left.problem is not null;
+    v_token := p_tokens[v_left.next];
+    v_power := case v_token.kind when 'or' then 1 when 'and' then 2 when 'eq' then 3 when 'ne' then 3
+                                 when 'lt' then 4 when 'le' then 4 when 'gt' then 4 when 'ge' then 4 end;
+    exit when v_power is null or v_power <= p_floor;
+    v_right := bpm_core.parse_expression(p_tokens, v_left.next + 1, v_power, p_feel, p_depth + 1);
+    if v_right.problem is not null then
+      return v_right;
+    end if;
+    v_left.problem := bpm_core.operator_problem(v_token.kind, v_left.tree, v_right.tree);
+    v_left.at := case when v_left.problem is not null then v_token.at end;
+    v_left.next := v_right.next;
+    v_left.tree := case
+      when v_power > 2 then jsonb_build_object('op', v_token.kind, 'left', v_left.tree, 'right', v_right.tree)
+      when v_left.tree ->> 'op' = v_token.kind then jsonb_set(v_left.tree, '{args}', (v_left.tree -> 'args') || jsonb_build_array(v_right.tree))
+      else jsonb_build_object('op', v_token.kind, 'args', jsonb_build_array(v_left.tree, v_right.tree)) end;
+  end loop;
+  return v_left;
+end
+$$;
+
+-- from 20_catalog/parse_operand.sql
+-- Reads one operand: a literal, a path, an expression in brackets, or not, empty, minus and what follows them.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_operand(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_token bpm_core.expression_token := p_tokens[p_from];
+  v_inner bpm_core.expression_step;
+begin
+  if v_token.kind = 'name' then
+    return bpm_core.parse_path(p_tokens, p_from, p_feel);
+  elsif v_token.kind = 'string' then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.value), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind = 'number' then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.value::numeric), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind in ('true', 'false', 'null') then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.kind::jsonb), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind = '-' and (p_tokens[p_from + 1]).kind = 'number' then
+    return row(jsonb_build_object('op', 'value', 'value', -((p_tokens[p_from + 1]).value::numeric)), p_from + 2, null, null)::bpm_core.expression_step;
+  elsif v_token.kind = '(' then
+    v_inner := bpm_core.parse_expression(p_tokens, p_from + 1, 0, p_feel, p_depth + 1);
+    if v_inner.problem is null and (p_tokens[v_inner.next]).kind <> ')' then
+      v_inner.problem := 'a closing bracket is missing';
+      v_inner.at := (p_tokens[v_inner.next]).at;
+    end if;
+    v_inner.next := v_inner.next + 1;
+    return v_inner;
+  elsif v_token.kind in ('not', 'empty') then
+    if p_depth > 100 then
+      return row(null, p_from, 'nested too deeply', v_token.at)::bpm_core.expression_step;
+    end if;
+    v_inner := bpm_core.parse_operand(p_tokens, p_from + 1, p_feel, p_depth + 1);
+    if v_inner.problem is null then
+      v_inner.problem := case
+        when v_token.kind = 'not' then bpm_core.condition_problem(v_inner.tree)
+        when v_inner.tree ->> 'op' not in ('path', 'value') then 'empty asks about a value, not about a condition' end;
+      v_inner.at := case when v_inner.problem is not null then v_token.at end;
+      v_inner.tree := jsonb_build_object('op', v_token.kind, 'arg', v_inner.tree);
+    end if;
+    return v_inner;
+  end if;
+  return row(null, p_from,
+    case v_token.kind when 'end' then 'it ends where a value should stand' else format('%s is not understood here', left(v_token.value, 40)) end,
+    v_token.at)::bpm_core.expression_step;
+end
+$$;
+
+-- from 20_catalog/parse_path.sql
+-- Reads a dotted path; in FEEL a name may have spaces. execution.getVariable('x') is the path x.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_path(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_path text[] := array[(p_tokens[p_from]).value];
+  v_next integer := p_from + 1;
+begin
+  loop
+    if p_feel and (p_tokens[v_next]).kind = 'name' then
+      v_path[cardinality(v_path)] := v_path[cardinality(v_path)] || ' ' || (p_tokens[v_next]).value;
+      v_next := v_next + 1;
+    elsif (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value ~ '^([A-Za-z_$]|[^\u0001-\u007f])' then
+      v_path := v_path || (p_tokens[v_next + 1]).value;
+      v_next := v_next + 2;
+    else
+      exit;
+    end if;
+  end loop;
+  if not p_feel and v_path = array['execution', 'getVariable'] and (p_tokens[v_next]).kind = '('
+     and (p_tokens[v_next + 1]).kind = 'string' and (p_tokens[v_next + 2]).kind = ')' then
+    v_path := array[(p_tokens[v_next + 1]).value];
+    v_next := v_next + 3;
+  end if;
+  if (p_tokens[v_next]).kind in ('(', '[', '.') then
+    return row(null, v_next,
+      case (p_tokens[v_next]).kind when '(' then format('the call of %s is not understood', left(array_to_string(v_path, '.'), 80))
+                                   when '[' then 'an index is not understood' else 'a name is missing after the dot' end,
+      (p_tokens[v_next]).at)::bpm_core.expression_step;
+  end if;
+  return row(jsonb_build_object('op', 'path', 'path', v_path), v_next, null, null)::bpm_core.expression_step;
+end
+$$;
+
+-- from 20_catalog/parse_timestamp.sql
 -- Reads an ISO 8601 date or date with time; without a zone it is UTC. Checked by arithmetic first, because a failing cast raises.
 -- Returns:  timestamptz; null when it is not one.
 create or replace function bpm_core.parse_timestamp(p_text text)
@@ -791,6 +2076,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/path_value.sql
 -- Looks a dotted path up in the variables.
 -- Returns:  jsonb; null when missing.
 create or replace function bpm_core.path_value(p_variables jsonb, p_path text)
@@ -798,30 +2084,170 @@ returns jsonb
 language sql immutable parallel safe
 as $$ select p_variables #> string_to_array(p_path, '.') $$;
 
+-- from 20_catalog/pinned_tasks.sql
+-- The published task version each task type is pinned to at deploy: of the definition that carries the type's name, else the youngest.
+-- Returns:  one row per type that has one.
+create or replace function bpm_core.pinned_tasks(p_tenant_id text, p_types text[])
+returns table (task_type text, task_version_id uuid, max_attempts integer, lease interval, approval_required boolean)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required
+    from bpm_core.task_definition d
+    join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.id = d.published_version_id
+   where d.tenant_id = p_tenant_id and v.task_type = any (p_types) and d.archived_at is null
+   order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
+$$;
+
+-- from 20_catalog/publish_workflow.sql
+-- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
+-- Identical means: same file and same graph, pinned task versions included. An identical older version becomes the current one again.
+-- The caller holds the lock of the process_definition row.
+-- Returns:  version, whether it is new, and whether the current version changed.
+-- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
+--           process_workflow_binding, process_definition.
+create or replace function bpm_core.publish_workflow(
+  p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_id       uuid := bpm_core.new_id();
+  v_workflow uuid := bpm_core.new_id();
+  v_nodes    bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
+  v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
+  v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
+  v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
+  v_hash     bytea := sha256(convert_to(p_xml, 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_now      timestamptz := bpm_core.now();
+  v_known    uuid;
+  v_owner    uuid;
+begin
+  select p.version, p.id into version, v_known
+    from bpm_core.process_version p
+   where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id and p.content_hash = v_hash and p.status = 'Published'
+   order by p.version desc
+   limit 1;
+  is_new := v_known is null;
+  if is_new then
+    select coalesce(max(p.version), 0) + 1 into version
+      from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
+    v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
+    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
+    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
+    values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
+    insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
+    values (p_tenant_id, v_id, 'main', v_workflow, 1);
+    v_known := v_id;
+  end if;
+  update bpm_core.process_definition d
+     set published_version_id = v_known, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
+  moved := found;
+  update bpm_core.workflow_definition d
+     set published_version_id = b.workflow_version_id, archived_at = null
+    from bpm_core.process_workflow_binding b
+   where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
+     and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+end
+$$;
+
+-- from 20_catalog/read_bpmn.sql
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
--- Returns:  elements, or a fault (TooLarge, InvalidXml) and no elements.
-create or replace function bpm_core.read_bpmn(p_xml text, out elements bpm_core.bpmn_element[], out fault bpm_core.finding)
+-- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
+create or replace function bpm_core.read_bpmn(p_xml text, out elements bpm_core.bpmn_element[], out findings bpm_core.finding[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);
   v_message text;
   v_detail  text;
 begin
-  fault := bpm_core.bpmn_text_fault(p_xml);
-  if fault.code is not null then
+  elements := '{}';
+  findings := '{}';
+  if v_fault.code is not null then
+    findings := array[v_fault];
     return;
   end if;
   begin
     elements := bpm_core.bpmn_elements(xmlparse(document ltrim(p_xml, E'\ufeff')));
   exception
-    when data_exception or internal_error or invalid_xml_document or invalid_xml_content then
+    when data_exception or internal_error then
       get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail;
-      fault := bpm_core.xml_fault(p_xml, v_message, v_detail);
+      findings := array[bpm_core.xml_fault(p_xml, v_message, v_detail)];
   end;
 end
 $$;
 
+-- from 20_catalog/read_expression.sql
+-- Reads one whole expression: JUEL in ${…} or #{…}, FEEL after =, or bare text, which is read as JUEL (as FEEL when the language says so).
+-- Marks win over the language stated: many files say XPath over a JUEL text.
+-- Returns:  tree, or problem and the position of it in the source; bare: it had no marks.
+create or replace function bpm_core.read_expression(
+  p_source text, p_language text, out tree jsonb, out problem text, out at integer, out bare boolean)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_juel   text[] := regexp_match(p_source, '^(\s*[$#]\{)(.*)\}\s*$');
+  v_equals text[] := regexp_match(p_source, '^(\s*=)(?!=)(.*)$');
+  v_feel   boolean := v_equals is not null or (v_juel is null and p_language ~* 'feel');
+  v_marks  text[] := coalesce(v_juel, v_equals, array['', p_source]);
+  v_tokens bpm_core.expression_token[];
+  v_step   bpm_core.expression_step;
+begin
+  bare := v_juel is null and v_equals is null;
+  at := 1;
+  if length(p_source) > 4000 then
+    problem := 'it is longer than 4000 characters';
+    return;
+  elsif bare and p_language !~* '(juel|feel|xpath|/el$|^el$)' then
+    problem := format('the language %s is not understood', left(p_language, 100));
+    return;
+  end if;
+  v_tokens := bpm_core.expression_tokens(v_marks[2], v_feel, length(v_marks[1]));
+  v_step := bpm_core.parse_expression(v_tokens, 1, 0, v_feel, 0);
+  if v_step.problem is null and (v_tokens[v_step.next]).kind <> 'end' then
+    v_step.problem := format('%s is not understood here', left((v_tokens[v_step.next]).value, 40));
+    v_step.at := (v_tokens[v_step.next]).at;
+  end if;
+  problem := v_step.problem;
+  at := v_step.at;
+  tree := case when problem is null then v_step.tree end;
+end
+$$;
+
+-- from 20_catalog/refuse_faults.sql
+-- Refuses a file that has faults.
+-- Raises:   BP422 with all of them in the detail, the first in the message.
+create or replace function bpm_core.refuse_faults(p_findings bpm_core.finding[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_faults jsonb := bpm_core.findings_json(p_findings, 'fault');
+  v_count  integer := jsonb_array_length(v_faults);
+begin
+  if v_count > 0 then
+    perform bpm_core.fail('BP422',
+      format('The file has %s; nothing was stored. %s: %s', case v_count when 1 then 'a fault' else v_count || ' faults' end,
+             v_faults #>> '{0,code}', v_faults #>> '{0,message}'),
+      jsonb_build_object('faults', v_faults, 'warnings', bpm_core.findings_json(p_findings, 'warning')),
+      'bpm.check_bpmn lists every fault with its line.');
+  end if;
+end
+$$;
+
+-- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
@@ -857,12 +2283,96 @@ as $$
     left join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t on n.event = 'timer'
 $$;
 
+-- from 20_catalog/store_task_version.sql
+-- Publishes a task version unless the published one says the same already.
+-- Returns:  version number, its id, and whether it is new.
+-- Writes:   task_definition, task_version.
+-- Locks:    the task_definition row: publishers of one task take turns.
+create or replace function bpm_core.store_task_version(
+  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
+  v_published  uuid;
+  v_hash       bytea := bpm_core.task_content_hash(p_draft);
+begin
+  insert into bpm_core.task_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  select d.id, d.published_version_id into v_definition, v_published
+    from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  select v.version, v.id into version, version_id
+    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = v_published and v.content_hash = v_hash;
+  is_new := version is null;
+  if not is_new then
+    return;
+  end if;
+  select coalesce(max(v.version), 0) + 1 into version
+    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+  version_id := bpm_core.new_id();
+  p_draft.tenant_id := p_tenant_id;
+  p_draft.id := version_id;
+  p_draft.definition_id := v_definition;
+  p_draft.version := version;
+  p_draft.status := 'Published';
+  p_draft.content_hash := v_hash;
+  p_draft.created_by := p_actor;
+  p_draft.published_at := bpm_core.now();
+  insert into bpm_core.task_version select p_draft.*;
+  update bpm_core.task_definition d set published_version_id = version_id where d.tenant_id = p_tenant_id and d.id = v_definition;
+end
+$$;
+
+-- from 20_catalog/stored_attributes.sql
+-- What of a node goes into workflow_node.attributes: what execution does not look at on every hop.
+create or replace function bpm_core.stored_attributes(p_attributes jsonb, p_extensions jsonb, p_lane text, p_documentation text, p_timer_path text)
+returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
+  v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
+begin
+  if v_foreign = '{}' and p_extensions = '{}' then
+    return v_own;
+  end if;
+  return v_own || jsonb_strip_nulls(jsonb_build_object(
+    'await', p_attributes ->> 'bpm:await',
+    'assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), p_extensions #>> '{zeebe:assignmentDefinition,assignee}'),
+    'candidate_groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'),
+    'candidate_users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'),
+    'due_date', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), p_extensions #>> '{zeebe:taskSchedule,dueDate}'),
+    'follow_up_date', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), p_extensions #>> '{zeebe:taskSchedule,followUpDate}'),
+    'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
+                         p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
+    'drawn', nullif(v_foreign, '{}'),
+    'extensions', nullif(p_extensions, '{}')));
+end
+$$;
+
+-- from 20_catalog/task_content_hash.sql
+-- The hash that proves a task version unchanged, over everything it says.
+create or replace function bpm_core.task_content_hash(p_version bpm_core.task_version)
+returns bytea
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
+$$;
+
+-- from 20_catalog/timer_at.sql
 -- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added in UTC, whatever the session's zone is.
 create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint)
 returns timestamptz
 language sql immutable parallel safe
 as $$ select (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC' $$;
 
+-- from 20_catalog/timer_first.sql
 -- When a timer that is armed now falls due first.
 -- A cycle keeps the grid anchor + k * step: without a start its anchor is now and the first point k = 1; with a start it is k = 0, or the
 -- first point not yet past (missed ones count as used; when all are past, the last one is due at once).
@@ -898,6 +2408,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/timer_next.sql
 -- The next point of a cycle's grid after one that fired: strictly after it and, when the clock is already further (downtime), the first
 -- one at or after the clock. skipped counts the points passed over; what they mean is the catch-up policy of the caller.
 -- Returns:  scheduled_at, skipped.
@@ -914,6 +2425,7 @@ begin
 end
 $$;
 
+-- from 20_catalog/timer_point.sql
 -- The number of the first point of a grid at or after a time. Steps of months have no fixed length, so the estimate by average
 -- length is corrected by walking; it is never off by more than a few steps.
 -- Returns:  bigint, 0 or more.
@@ -939,6 +2451,33 @@ begin
 end
 $$;
 
+-- from 20_catalog/token_kind.sql
+-- What a word of an expression is; operators by their canonical spelling.
+create or replace function bpm_core.token_kind(p_word text, p_feel boolean)
+returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when ascii(p_word) between 48 and 57 then 'number'
+    when p_word in ('true', 'false', 'null', 'and', 'or', 'not', '(', ')', '.', '-', ',', '[') then p_word
+    when not p_feel and p_word in ('empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge') then p_word
+    when ascii(p_word) between 65 and 90 or ascii(p_word) between 97 and 122 or ascii(p_word) in (36, 95) or ascii(p_word) > 127 then 'name'
+    when length(p_word) > 1 and (ascii(p_word) = 34 or (ascii(p_word) = 39 and not p_feel)) then 'string'
+    when p_word = '>' then 'gt'
+    when p_word = '<' then 'lt'
+    when p_word = '>=' then 'ge'
+    when p_word = '<=' then 'le'
+    when p_word = '!=' then 'ne'
+    when p_word = case when p_feel then '=' else '==' end then 'eq'
+    when p_feel then 'bad'
+    when p_word = '&&' then 'and'
+    when p_word = '||' then 'or'
+    when p_word = '!' then 'not'
+    else 'bad'
+  end
+$$;
+
+-- from 20_catalog/vendor_attribute.sql
 -- An attribute under whichever extension namespace carries it.
 -- Returns:  text, trimmed; null when absent or empty.
 create or replace function bpm_core.vendor_attribute(p_attributes jsonb, p_name text)
@@ -949,12 +2488,147 @@ as $$
                   nullif(btrim(p_attributes ->> ('flowable:' || p_name)), ''))
 $$;
 
+-- from 20_catalog/warning.sql
 -- Makes one warning about a BPMN file: odd but runnable.
 create or replace function bpm_core.warning(p_code text, p_message text, p_node_id text default null, p_flow_id text default null, p_hint text default null)
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/write_condition.sql
+-- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
+-- unless the other side decides alone (unknown && false, unknown || true).
+-- Returns:  text, without the mode.
+create or replace function bpm_core.write_condition(p_tree jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_op   text := p_tree ->> 'op';
+  v_text text;
+begin
+  if v_op in ('and', 'or') then
+    for v_i in 0 .. jsonb_array_length(p_tree -> 'args') - 1 loop
+      v_text := coalesce(v_text || case v_op when 'and' then ' && ' else ' || ' end, '') || bpm_core.write_condition(p_tree -> 'args' -> v_i);
+    end loop;
+    return '(' || v_text || ')';
+  elsif v_op = 'not' then
+    return '!(' || bpm_core.write_condition(p_tree -> 'arg') || ')';
+  elsif v_op = 'empty' then
+    return bpm_core.write_emptiness(p_tree -> 'arg');
+  elsif v_op = 'path' then
+    return bpm_core.write_equality(p_tree, '{"op": "value", "value": true}');
+  elsif v_op = 'eq' then
+    return bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right');
+  elsif v_op = 'ne' then
+    return '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')';
+  elsif v_op = 'value' then
+    return case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end;
+  end if;
+  return bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right');
+end
+$$;
+
+-- from 20_catalog/write_emptiness.sql
+-- jsonpath of empty x: missing, null, "", [] and {} are empty; every other value is not. Always decidable.
+create or replace function bpm_core.write_emptiness(p_operand jsonb)
+returns text
+language sql immutable
+as $$
+  select case
+    when p_operand ->> 'op' = 'value' then case when p_operand -> 'value' in ('null', '""') then '(1 == 1)' else '(1 == 0)' end
+    else '!' || bpm_core.write_typed(p_operand -> 'path',
+      '@.type() == "number" || @.type() == "boolean" || (@.type() == "string" && @ != "") || (@.type() == "array" && @.size() > 0) || (@.type() == "object" && exists(@.*))')
+  end
+$$;
+
+-- from 20_catalog/write_equality.sql
+-- jsonpath of left == right. A missing value equals null and differs from everything else; values of different types are undecidable,
+-- because a comparison of "5" with 5 is an error in the data and not an answer.
+create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_a jsonb := case when p_left ->> 'op' = 'path' then p_left else p_right end;
+  v_b jsonb := case when p_left ->> 'op' = 'path' then p_right else p_left end;
+  v_x text;
+  v_y text;
+begin
+  if v_a ->> 'op' = 'value' then
+    return format('(%s == %s)', v_a -> 'value', v_b -> 'value');
+  elsif v_b -> 'value' = 'null' then
+    return '!' || bpm_core.write_typed(v_a -> 'path', '@ != null');
+  elsif v_b ->> 'op' = 'value' then
+    return format('(%s && %s == %s)', bpm_core.write_typed(v_a -> 'path', ''), bpm_core.write_path('$', v_a -> 'path'), v_b -> 'value');
+  end if;
+  v_x := bpm_core.write_typed(v_a -> 'path', '@.type() != "null"');
+  v_y := bpm_core.write_typed(v_b -> 'path', '@.type() != "null"');
+  return format('((!%s && !%s) || (%1$s && %2$s && %s == %s))', v_x, v_y, bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'));
+end
+$$;
+
+-- from 20_catalog/write_ordering.sql
+-- jsonpath of an ordering. Numbers are ordered with numbers and texts with texts; anything else is undecidable. jsonpath itself answers
+-- false for null, so beside a number the path gets a plus sign, which fails on everything that is no number; elsewhere both types
+-- are asked for first, and (1 == "1") says unknown.
+create or replace function bpm_core.write_ordering(p_operator text, p_left jsonb, p_right jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_number constant text := '@.type() == "number"';
+  v_string constant text := '@.type() == "string"';
+  v_left  text := case p_left ->> 'op' when 'path' then bpm_core.write_path('$', p_left -> 'path') else p_left ->> 'value' end;
+  v_right text := case p_right ->> 'op' when 'path' then bpm_core.write_path('$', p_right -> 'path') else p_right ->> 'value' end;
+  v_guard text;
+begin
+  v_left := case when jsonb_typeof(p_left -> 'value') = 'string' then (p_left -> 'value')::text else v_left end;
+  v_right := case when jsonb_typeof(p_right -> 'value') = 'string' then (p_right -> 'value')::text else v_right end;
+  if jsonb_typeof(p_left -> 'value') = 'number' or jsonb_typeof(p_right -> 'value') = 'number' then
+    return format('(%s%s %s %s%s)', case p_left ->> 'op' when 'path' then '+' end, v_left, p_operator, case p_right ->> 'op' when 'path' then '+' end, v_right);
+  elsif p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' then
+    return format('(%s %s %s)', v_left, p_operator, v_right);
+  elsif 'string' in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then
+    v_guard := bpm_core.write_typed(coalesce(p_left -> 'path', p_right -> 'path'), v_string);
+  else
+    v_guard := format('((%s && %s) || (%s && %s))',
+      bpm_core.write_typed(p_left -> 'path', v_number), bpm_core.write_typed(p_right -> 'path', v_number),
+      bpm_core.write_typed(p_left -> 'path', v_string), bpm_core.write_typed(p_right -> 'path', v_string));
+  end if;
+  return format('((%s && %s %s %s) || (!%1$s && 1 == "1"))', v_guard, v_left, p_operator, v_right);
+end
+$$;
+
+-- from 20_catalog/write_path.sql
+-- A path of names as jsonpath, every key quoted. Root is $, or @ inside a filter.
+create or replace function bpm_core.write_path(p_root text, p_path jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_path text := p_root;
+begin
+  for v_i in 0 .. jsonb_array_length(p_path) - 1 loop
+    v_path := v_path || '.' || (p_path -> v_i)::text;
+  end loop;
+  return v_path;
+end
+$$;
+
+-- from 20_catalog/write_typed.sql
+-- jsonpath: is there a value at this path that meets a test on @? True or false, never unknown: a filter swallows what cannot be said.
+-- p_test may be empty: is the key there at all (null counts)?
+create or replace function bpm_core.write_typed(p_path jsonb, p_test text)
+returns text
+language sql immutable
+as $$ select 'exists($ ? (exists(' || bpm_core.write_path('@', p_path) || case when p_test <> '' then ' ? (' || p_test || ')' else '' end || ')))' $$;
+
+-- from 20_catalog/xml_fault.sql
 -- Turns what libxml said into a fault with line and column. Its detail reads "line 3: message", then the end of the offending
 -- line, then a caret under the place; long lines are cut on the left, so the column is found by looking for the excerpt.
 -- Returns:  finding.
@@ -978,6 +2652,7 @@ begin
 end
 $$;
 
+-- from 40_flow/advance_isolated.sql
 -- Moves tokens on from where they stand: follows the flow each takes and drives the arrivals until all rest, end or are parked.
 -- The instances are locked and their patches merged. What cannot go on is an incident on its token, never an exception for the caller.
 create or replace function bpm_core.advance_isolated(p_leaving bpm_core.moving[])
@@ -993,6 +2668,447 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_inbox.sql
+-- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. One that raises is put back with a backoff;
+-- after ten times it is buried as an incident of its instance.
+-- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
+create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_first bpm_core.inbox[];
+begin
+  perform 1
+     from bpm_core.inbox i
+    where i.tenant_id = p_tenant_id and i.id = any (p_rows)
+    order by i.id
+      for update;
+  v_first := array(
+    select distinct on (i.target_id) i
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
+      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
+     order by i.target_id, i.id);
+  if cardinality(v_first) = 0 then
+    return 0;
+  end if;
+  begin
+    perform bpm_core.apply_messages(p_tenant_id, v_first);
+    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+  exception
+    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+      raise;
+    when others then
+      perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
+  end;
+  return cardinality(v_first);
+end
+$$;
+
+-- from 40_flow/apply_messages.sql
+-- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
+-- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
+-- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
+create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+  v_missed  uuid[];
+begin
+  with due as materialized (
+    select r.tenant_id, r.target_id, (r.payload ->> 'message')::uuid as message_id, (r.payload ->> 'subscription')::uuid as subscription_id
+      from unnest(p_rows) r),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from due d
+     where s.tenant_id = d.tenant_id and s.id = d.subscription_id and s.state = 'Open'
+    returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
+           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+      from consumed c
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || m.payload
+      from consumed c
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id
+     where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
+    returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
+  select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
+    into v_leaving
+    from patched p
+    join bpm_core.token t on t.tenant_id = p.tenant_id and t.id = p.token_id;
+  v_missed := array(
+    select d.id
+      from unnest(p_rows) r
+      join bpm_core.subscription s on s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid
+      join bpm_core.message d on d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid
+     where s.state = 'Closed' and d.correlated_to = s.id);
+  perform bpm_core.advance_isolated(v_leaving);
+  perform bpm_core.return_messages(p_tenant_id, v_missed);
+end
+$$;
+
+-- from 40_flow/arm_boundary_timers.sql
+-- Starts the boundary timers of the activities these tokens have just entered.
+-- Writes:   timer, history_event.
+create or replace function bpm_core.arm_boundary_timers(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits bpm_core.moving[];
+begin
+  select array_agg(row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving)
+    into v_waits
+    from unnest(p_arriving) a
+    join bpm_core.workflow_node n
+      on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
+   where n.kind = 'TimerBoundary';
+  perform bpm_core.start_timers(v_waits);
+end
+$$;
+
+-- from 40_flow/bear_tokens.sql
+-- Puts a new token beside each host, at the node named, for events that do not interrupt.
+-- Returns:  moving[], the new tokens, leaving that node. Writes: token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.bear_tokens(p_beside bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_beside), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  with born as materialized (
+    select b.tenant_id, b.instance_id, b.version_id, b.scope_id, bpm_core.new_id() as token_id, b.node_id, b.token_id as host_id
+      from unnest(p_beside) b),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, updated_at)
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, 'Waiting', v_now
+      from born b),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('parent', b.host_id)
+      from born b),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, count(*)::integer as more from born b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from born b;
+  return v_born;
+end
+$$;
+
+-- from 40_flow/bump_instances.sql
+-- Counts a command on instances it moves without patching their variables.
+-- Writes:   workflow_instance.
+create or replace function bpm_core.bump_instances(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1
+    from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
+   where w.tenant_id = d.tenant_id and w.id = d.id;
+end
+$$;
+
+-- from 40_flow/cancel_process.sql
+-- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
+-- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
+-- Raises:   BP403, BP404.
+-- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
+create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_instances uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  v_instances := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+  if cardinality(v_instances) > 0 then
+    perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query
+  select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+end
+$$;
+
+-- from 40_flow/check_message.sql
+-- The arguments of correlate_message.
+-- Raises:   BP400, BP422.
+create or replace function bpm_core.check_message(p_name text, p_correlation_key text, p_payload jsonb, p_ttl interval, p_message_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(length(p_name), 0) not between 1 and 300 or coalesce(length(p_correlation_key), 0) not between 1 and 300
+     or length(p_message_id) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'Name, correlation key and message id are texts of 1 to 300 characters.');
+  elsif p_ttl is null or p_ttl not between interval '0' and interval '365 days' then
+    perform bpm_core.fail('BP400', 'The time to live is 0 to 365 days.', jsonb_build_object('ttl', p_ttl));
+  elsif bpm_core.variables_fault(p_payload) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
+  end if;
+end
+$$;
+
+-- from 40_flow/check_running.sql
+-- Refuses repairs of instances that are not running.
+-- Raises:   BP409 final, BP423 suspended.
+create or replace function bpm_core.check_running(p_tenant_id text, p_instance_id uuid)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_status bpm_core.workflow_status;
+begin
+  select w.status into v_status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = p_instance_id;
+  if v_status = 'Suspended' then
+    perform bpm_core.fail('BP423', format('Instance %s is suspended.', p_instance_id), null, 'Resume it first.');
+  elsif v_status <> 'Running' then
+    perform bpm_core.fail('BP409', format('Instance %s is %s.', p_instance_id, v_status), jsonb_build_object('status', v_status));
+  end if;
+end
+$$;
+
+-- from 40_flow/check_start_items.sql
+-- The shape of the items of start_processes.
+-- Raises:   BP400 not an array of objects, unknown key, code missing, key or business key empty or longer than 300 characters. BP429 over 1,000.
+create or replace function bpm_core.check_start_items(p_items jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['code', 'variables', 'business_key', 'idempotency_key', 'version'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    perform bpm_core.fail('BP400', 'The items must be a JSON array.', null, 'Pass an array of objects with code, variables, business_key, idempotency_key, version.');
+  elsif jsonb_array_length(p_items) > 1000 then
+    perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else jsonb_typeof(i.item -> 'code') is distinct from 'string'
+                   or i.item - v_keys <> '{}'
+                   or coalesce(jsonb_typeof(i.item -> 'business_key'), 'null') not in ('string', 'null')
+                   or coalesce(jsonb_typeof(i.item -> 'idempotency_key'), 'null') not in ('string', 'null')
+                   or length(i.item ->> 'business_key') not between 1 and 300
+                   or length(i.item ->> 'idempotency_key') not between 1 and 300
+                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$' end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
+  end if;
+end
+$$;
+
+-- from 40_flow/close_incidents.sql
+-- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with closed as (
+    update bpm_core.incident i
+       set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
+      from unnest(p_hosts) h
+     where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id and i.token_id = h.token_id and i.state = 'Open'
+    returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
+  buried as (
+    update bpm_core.dead_letter d
+       set state = 'Discarded', closed_by = 'engine', closed_at = v_now
+      from closed c
+     where d.tenant_id = c.tenant_id and d.incident_id = c.id and d.state = 'Open')
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  select c.tenant_id, c.workflow_instance_id, v_now, 'IncidentResolved', c.token_id, c.node_id, 'engine',
+         jsonb_build_object('incident', c.id, 'closed', true)
+    from closed c;
+end
+$$;
+
+-- from 40_flow/close_subscriptions.sql
+-- Closes the message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.close_subscriptions(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with closed as (
+    update bpm_core.subscription s
+       set state = 'Closed'
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.token_id = k.id and s.state = 'Open'
+    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,
+         jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
+-- from 40_flow/close_timers_of_tokens.sql
+-- Cancels the timers that wait on these tokens.
+-- Writes:   timer, history_event.
+create or replace function bpm_core.close_timers_of_tokens(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with closed as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+    returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from closed c;
+end
+$$;
+
+-- from 40_flow/close_waits.sql
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
+create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tokens uuid[];
+begin
+  if coalesce(cardinality(p_hosts), 0) = 0 then
+    return;
+  end if;
+  v_tokens := array(select h.token_id from unnest(p_hosts) h);
+  perform bpm_core.close_tasks(p_hosts);
+  perform bpm_core.close_timers_of_tokens((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_subscriptions((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_incidents(p_hosts);
+end
+$$;
+
+-- from 40_flow/correlate_message.sql
+-- Gives a message to the wait for it, or keeps it until one opens or its time is over. At most one receiver per message.
+-- Commit when you call it from your own transaction; the key stays locked until then.
+-- p_ttl: how long it is kept when nobody waits; 0 meets only existing waits. p_message_id: repeating a call with it gives the first answer.
+-- Returns:  one row: message_id, state (Correlated, Buffered, Expired), process_instance_id of the receiver, is_new.
+-- Raises:   BP400 name or key missing or too long, ttl out of 0..365 days. BP403. BP409 message id used for another message. BP422 payload refused.
+-- Writes:   message, inbox; when the receiver is free at once also all that applying it writes.
+-- Locks:    the message key, then its instance by skip locked only (it holds a key, so it may not wait).
+create or replace function bpm.correlate_message(
+  p_name text, p_correlation_key text, p_payload jsonb default '{}', p_ttl interval default interval '1 hour', p_message_id text default null,
+  p_tenant_id text default '')
+returns table (message_id uuid, state text, process_instance_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_id uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_message(p_name, p_correlation_key, p_payload, p_ttl, p_message_id);
+  perform bpm_core.lock_message_keys(array[bpm_core.message_key_hash(p_tenant_id, p_name, p_correlation_key)]);
+  v_id := bpm_core.keep_message(p_tenant_id, p_name, p_correlation_key, bpm_core.decode_variables(p_payload), p_ttl, p_message_id);
+  is_new := v_id is not null;
+  if is_new then
+    perform bpm_core.offer_message(p_tenant_id, v_id);
+  else
+    v_id := bpm_core.known_message(p_tenant_id, p_name, p_correlation_key, p_payload, p_message_id);
+  end if;
+  return query
+  select m.id, m.state::text, w.process_instance_id, is_new
+    from bpm_core.message m
+    left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
+    left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+   where m.tenant_id = p_tenant_id and m.id = v_id;
+end
+$$;
+
+-- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
@@ -1009,14 +3125,15 @@ declare
   v_step_budget constant integer := 1000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
-  v_waiting     bpm_core.moving[] := '{}';
+  v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
   r_group       record;
 begin
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
-    v_leaving := '{}';
+    v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
     for r_group in
       select a.kind, array_agg(a) as arriving
@@ -1031,6 +3148,8 @@ begin
       v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
       if r_group.kind = 'MessageCatch' then
         v_waiting := v_waiting || r_group.arriving;
+      elsif r_group.kind in ('ParallelJoin', 'EndEvent') then
+        v_joining := v_joining || r_group.arriving;
       end if;
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
     end loop;
@@ -1038,9 +3157,49 @@ begin
   end loop;
   perform bpm_core.park_tokens(v_arriving, v_hops);
   perform bpm_core.open_waits(v_waiting);
+  if cardinality(v_joining) > 0 then
+    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+  end if;
 end
 $$;
 
+-- from 40_flow/drive_incident.sql
+-- Under the lock: marks an incident resolved and drives what it stopped.
+-- Writes:   incident, dead_letter, audit_event, history_event, and what revive_task or the path ahead writes.
+create or replace function bpm_core.drive_incident(p_incident bpm_core.incident, p_attempts integer, p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.incident i
+     set state = 'Resolved', resolved_at = v_now, resolved_by = p_actor
+   where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_at = v_now, closed_by = p_actor
+   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open' and d.kind = 'Task';
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
+          jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));
+  perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
+    jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
+  perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
+    return;
+  end if;
+  update bpm_core.token t
+     set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
+  perform bpm_core.resume_tokens(p_incident.tenant_id, array[p_incident.token_id]);
+end
+$$;
+
+-- from 40_flow/drive_isolated.sql
 -- Drives arriving tokens inside the one subtransaction of a command (law 11): if it raises, half by half, and one that raises alone
 -- becomes an incident where it arrived. What was accepted before (results, decisions) and the locks stay.
 -- Raises:   40P01, 40001, 55P03 and cancellation as they come: the caller repeats the whole command.
@@ -1078,6 +3237,7 @@ begin
 end
 $$;
 
+-- from 40_flow/drop_dead.sql
 -- Leaves out the tokens that were ended by another token of the same hop (a terminate end).
 -- Returns:  moving[], those still live.
 create or replace function bpm_core.drop_dead(p_moving bpm_core.moving[])
@@ -1097,6 +3257,7 @@ begin
 end
 $$;
 
+-- from 40_flow/end_instances.sql
 -- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
 -- The instances carry their final status already. Writes: history_event, process_instance.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
@@ -1117,8 +3278,8 @@ begin
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
   v_processes := array(
     select w.process_instance_id
-      from unnest(p_instances) e(id)
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = e.id
+      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
      where w.ends_process);
   perform 1
      from bpm_core.process_instance p
@@ -1127,11 +3288,12 @@ begin
       for no key update;
   update bpm_core.process_instance p
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
-    from unnest(v_processes) e(id)
-   where p.tenant_id = p_tenant_id and p.id = e.id;
+    from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
+   where p.tenant_id = e.tenant_id and p.id = e.id;
 end
 $$;
 
+-- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; an instance without a live token ends with it, in the same row write.
 -- Writes:   token, workflow_instance, process_instance, history_event.
 create or replace function bpm_core.enter_end_events(p_arriving bpm_core.moving[])
@@ -1170,10 +3332,31 @@ begin
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
+-- from 40_flow/enter_error_ends.sql
+-- KIND error end event: at the root of a process nobody is left to catch it, so it is an incident on the token.
+create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.open_incidents(array(
+    select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
+               jsonb_build_object('code', n.error_code))::bpm_core.trouble
+      from unnest(p_arriving) a
+      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id));
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/enter_exclusive_gateways.sql
 -- KIND exclusive gateway: the first flow in document order that is true, the default last.
 -- A condition that cannot be decided stops the token with an incident; it is never taken as false (law 6).
 create or replace function bpm_core.enter_exclusive_gateways(p_arriving bpm_core.moving[])
@@ -1192,7 +3375,7 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, v.variables,
            c.flow_id as chosen, c.condition_source, c.verdict
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v(variables)
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
       left join lateral (
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
@@ -1221,6 +3404,24 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_message_catches.sql
+-- KIND message intermediate catch event: the token rests. drive opens the waits of all hops together at the end, so that the
+-- message keys are locked once and sorted.
+create or replace function bpm_core.enter_message_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/enter_nodes.sql
 -- Which function handles which kind. A new element is a new file and a line here.
 -- Returns:  moving[], the tokens that move on at once.
 create or replace function bpm_core.enter_nodes(p_kind bpm_core.node_kind, p_arriving bpm_core.moving[])
@@ -1233,7 +3434,7 @@ set jit = off
 as $$
 begin
   if cardinality(p_arriving) = 0 then
-    return '{}';
+    return '{}'::bpm_core.moving[];
   end if;
   case p_kind
     when 'ServiceTask' then
@@ -1269,6 +3470,7 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_parallel_forks.sql
 -- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -1316,6 +3518,7 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_parallel_joins.sql
 -- KIND parallel join: one token of every distinct incoming flow of the same scope. The n-th token over a flow belongs to round n;
 -- a round fires when every flow has reached it, once; surplus waits for the next round.
 -- Writes:   token, parallel_join, parallel_join_arrival, history_event.
@@ -1371,10 +3574,11 @@ begin
   if v_fired is not null then
     return bpm_core.fire_joins(v_fired);
   end if;
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
+-- from 40_flow/enter_pass_throughs.sql
 -- KIND pass-through: none events, manual and plain tasks, merges. Leaves a trace in history, nothing else.
 create or replace function bpm_core.enter_pass_throughs(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -1394,6 +3598,87 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_terminate_ends.sql
+-- KIND terminate end: the token ends and takes every other token of its instance with it. The instance is Completed.
+create or replace function bpm_core.enter_terminate_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/enter_timer_catches.sql
+-- KIND timer intermediate catch event: the token rests until its timer fires.
+create or replace function bpm_core.enter_timer_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  perform bpm_core.start_timers(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/error_boundary.sql
+-- The boundary event that catches an error at the activity a token rests on: the one with the code before the one that catches all.
+-- Returns:  text, its node id; null when none does.
+create or replace function bpm_core.error_boundary(p_token bpm_core.moving, p_code text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select n.node_id
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.attached_to = p_token.node_id
+       and n.kind = 'ErrorBoundary' and (n.error_code is null or n.error_code = p_code)
+     order by n.error_code nulls last
+     limit 1);
+end
+$$;
+
+-- from 40_flow/fail_instances.sql
+-- Ends instances as Failed: an uncaught rejection, or an operator.
+-- Writes:   as terminate_instances.
+create or replace function bpm_core.fail_instances(p_tenant_id text, p_instances uuid[], p_detail jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.terminate_instances(p_tenant_id, p_instances, 'Failed', p_detail);
+end
+$$;
+
+-- from 40_flow/fire_joins.sql
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed.
 -- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
@@ -1447,6 +3732,51 @@ begin
 end
 $$;
 
+-- from 40_flow/fire_timers.sql
+-- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
+-- since it may end what the others wait for; they follow with the next.
+-- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
+create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_fired bpm_core.timer[];
+begin
+  perform 1
+     from bpm_core.timer t
+    where t.tenant_id = p_tenant_id and t.id = any (p_timers)
+    order by t.id
+      for no key update;
+  with first as materialized (
+    select distinct on (t.token_id) t.tenant_id, t.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+      join bpm_core.timer t on t.tenant_id = k.tenant_id and t.id = k.id
+     where t.status = 'Scheduled' and t.due_at <= p_now
+     order by t.token_id, t.due_at, t.id),
+  fired as (
+    update bpm_core.timer t
+       set status = 'Fired'
+      from first f
+     where t.tenant_id = f.tenant_id and t.id = f.id
+    returning t.*)
+  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
+    from fired f;
+  if v_fired is null then
+    return 0;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
+  perform bpm_core.repeat_timers(v_fired, p_now);
+  perform bpm_core.leave_by_timers(v_fired, p_now);
+  return cardinality(v_fired);
+end
+$$;
+
+-- from 40_flow/follow_flows.sql
 -- Where do leaving tokens arrive? One look-up per token: the flow carries the kind of its target.
 -- Returns:  moving[], arriving; a token whose flow_id is null follows its node's only flow.
 create or replace function bpm_core.follow_flows(p_leaving bpm_core.moving[])
@@ -1467,6 +3797,7 @@ begin
 end
 $$;
 
+-- from 40_flow/gateway_trouble.sql
 -- Says why a gateway could not choose: which flow was undecidable, or that none was true, with the values seen.
 -- Returns:  trouble, codes ConditionUndecidable and NoFlowTrue.
 create or replace function bpm_core.gateway_trouble(p_token bpm_core.moving, p_flow_id text, p_condition_source text, p_variables jsonb)
@@ -1494,6 +3825,246 @@ begin
 end
 $$;
 
+-- from 40_flow/get_history.sql
+-- What happened to a process instance, oldest first, page by page.
+-- Returns:  rows as of bpm.history with seq above p_after_seq; hand in the last seq seen to go on.
+-- Raises:   BP403, BP404, BP422 limit (1..10000).
+create or replace function bpm.get_history(
+  p_process_instance_id uuid, p_limit integer default 1000, p_after_seq bigint default 0, p_tenant_id text default '')
+returns table (seq bigint, at timestamptz, workflow_instance_id uuid, category text, kind text, token_id uuid, node_id text,
+               from_state text, to_state text, actor text, detail jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_workflows uuid[];
+  v_since     timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')),
+      jsonb_build_object('limit', p_limit));
+  end if;
+  v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  -- Months before the instance are not looked into; a day of slack for clocks that were set back.
+  select p.created_at - interval '1 day' into v_since
+    from bpm_core.process_instance p
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return query
+  select h.seq, h.at, h.workflow_instance_id, h.category, h.kind, h.token_id, h.node_id, h.from_state, h.to_state, h.actor, h.detail
+    from bpm.history h
+   where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since
+     and h.seq > coalesce(p_after_seq, 0)
+   order by h.seq
+   limit p_limit;
+end
+$$;
+
+-- from 40_flow/get_process.sql
+-- One process instance with everything that is open in it.
+-- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
+--           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
+-- Raises:   BP403, BP404.
+create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_workflows uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  return jsonb_build_object(
+           'instance', (
+             select to_jsonb(i) - 'tenant_id'
+               from bpm.instance i
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+end
+$$;
+
+-- from 40_flow/get_variables.sql
+-- The variables of a process instance as its steps see them: those of the process, over them those of its workflows.
+-- Returns:  jsonb object.
+-- Raises:   BP403, BP404.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_workflows uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  return (
+    select p.variables || w.variables
+      from bpm_core.process_instance p
+      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = v_workflows[1]
+     where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+end
+$$;
+
+-- from 40_flow/insert_starts.sql
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
+  on conflict do nothing;
+  with born as materialized (
+    select s.*, c.id as case_id
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
+      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
+  process as (
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+      from born b),
+  workflow as (
+    insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
+    select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
+      from born b),
+  placed as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+    select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
+      from born b),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
+    select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
+           jsonb_build_object('workflow_version', b.workflow_version_id)
+      from born b)
+  select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
+    into v_leaving
+    from born b;
+  return v_leaving;
+end
+$$;
+
+-- from 40_flow/keep_message.sql
+-- Stores a message under the lock of its key, as buffered for now.
+-- Returns:  uuid; null when its message_id is known. Writes: message.
+create or replace function bpm_core.keep_message(
+  p_tenant_id text, p_name text, p_correlation_key text, p_payload jsonb, p_ttl interval, p_message_id text)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_id  uuid;
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.message (tenant_id, id, name, correlation_key, message_id, payload, content_hash, state, received_at, expires_at)
+  values (p_tenant_id, bpm_core.new_id(), p_name, p_correlation_key, p_message_id, p_payload, bpm_core.answer_hash(p_payload, null), 'Buffered', v_now,
+          v_now + p_ttl)
+  on conflict (tenant_id, message_id) do nothing
+  returning id into v_id;
+  return v_id;
+end
+$$;
+
+-- from 40_flow/known_message.sql
+-- The message an earlier call with this message id stored.
+-- Returns:  uuid. Raises: BP409 when that was another message.
+create or replace function bpm_core.known_message(p_tenant_id text, p_name text, p_correlation_key text, p_payload jsonb, p_message_id text)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_known bpm_core.message;
+begin
+  select m.* into r_known from bpm_core.message m where m.tenant_id = p_tenant_id and m.message_id = p_message_id;
+  if r_known.name <> p_name or r_known.correlation_key <> p_correlation_key
+     or r_known.content_hash <> bpm_core.answer_hash(bpm_core.decode_variables(p_payload), null) then
+    perform bpm_core.fail('BP409', format('Message id %L was used for another message.', p_message_id),
+      jsonb_build_object('message_id', p_message_id, 'id', r_known.id), 'Use a fresh message id, or repeat the message unchanged.');
+  end if;
+  return r_known.id;
+end
+$$;
+
+-- from 40_flow/last_handled.sql
+-- The last candidate before the first that had to be skipped because somebody holds its instance: so far a picker's position may move.
+-- p_found is in pick order. Returns: candidate; null fields when the very first was skipped.
+create or replace function bpm_core.last_handled(p_found bpm_core.candidate[], p_locked uuid[])
+returns bpm_core.candidate
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last bpm_core.candidate;
+  v_this bpm_core.candidate;
+begin
+  foreach v_this in array p_found loop
+    exit when v_this.instance_id <> all (p_locked);
+    v_last := v_this;
+  end loop;
+  return v_last;
+end
+$$;
+
+-- from 40_flow/leave_by_timers.sql
+-- What fired timers do: a catch event lets its token go on; an interrupting boundary closes its host and takes the token;
+-- one that does not interrupt sends a new token and leaves the host alone.
+-- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts   bpm_core.moving[];
+  v_leaving bpm_core.moving[];
+  v_beside  bpm_core.moving[];
+begin
+  with fired as materialized (
+    select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
+           n.kind, n.interrupting, f.id, f.scheduled_at
+      from unnest(p_fired) f
+      join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
+      join bpm_core.workflow_node n
+        on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
+      join bpm_core.token t on t.tenant_id = f.tenant_id and t.id = f.token_id
+     where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
+           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
+      from fired f)
+  select array_agg(f.token) filter (where f.kind = 'TimerBoundary' and f.interrupting),
+         array_agg(f.token) filter (where f.kind <> 'TimerBoundary' or f.interrupting),
+         array_agg(f.token) filter (where f.kind = 'TimerBoundary' and not f.interrupting)
+    into v_hosts, v_leaving, v_beside
+    from fired f;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+end
+$$;
+
+-- from 40_flow/lock_instances.sql
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
@@ -1515,6 +4086,168 @@ begin
 end
 $$;
 
+-- from 40_flow/lock_instances_of_process.sql
+-- Locks every workflow instance of one process.
+-- Raises:   BP404 there is no such process.
+create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
+    perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
+end
+$$;
+
+-- from 40_flow/lock_message_keys.sql
+-- Locks message keys for this transaction, in ascending order of their hashes: the last class of the lock order.
+-- Raises:   55P03 after the caller's lock_timeout.
+create or replace function bpm_core.lock_message_keys(p_hashes bigint[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hash bigint;
+begin
+  for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
+    perform pg_advisory_xact_lock(v_hash);
+  end loop;
+end
+$$;
+
+-- from 40_flow/match_buffered.sql
+-- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
+-- Writes:   message, inbox.
+create or replace function bpm_core.match_buffered(p_waits bpm_core.subscription[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with wait as materialized (
+    select w.tenant_id, w.id, w.workflow_instance_id, w.name, w.correlation_key,
+           row_number() over (partition by w.name, w.correlation_key order by w.id) - 1 as turn
+      from unnest(p_waits) w),
+  taken as (
+    update bpm_core.message m
+       set state = 'Correlated', correlated_to = x.subscription_id
+      from (
+        select w.tenant_id, w.id as subscription_id, w.workflow_instance_id, b.id
+          from wait w
+         cross join lateral (
+           select b.id
+             from bpm_core.message b
+            where b.state = 'Buffered' and b.tenant_id = w.tenant_id and b.name = w.name and b.correlation_key = w.correlation_key
+              and b.expires_at > p_now
+            order by b.received_at, b.id
+           offset w.turn limit 1) b) x
+     where m.tenant_id = x.tenant_id and m.id = x.id
+    returning m.tenant_id, m.id, x.subscription_id, x.workflow_instance_id)
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
+         jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
+    from taken t;
+end
+$$;
+
+-- from 40_flow/message_key_hash.sql
+-- The advisory lock that stands for one message key.
+-- Returns:  bigint.
+create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name text, p_correlation_key text)
+returns bigint
+language sql immutable parallel safe
+as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/note_starved_joins.sql
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join.
+-- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with starved as materialized (
+    select w.id, bpm_core.new_id() as incident_id, j.joins
+      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
+      join bpm_core.workflow_instance w on w.tenant_id = d.tenant_id and w.id = d.id
+     cross join lateral (
+       select coalesce(sum(j.joined), 0) as waiting,
+              jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
+         from bpm_core.parallel_join j
+        where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
+     where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
+       and not exists (select from bpm_core.incident o
+                        where o.tenant_id = w.tenant_id and o.workflow_instance_id = w.id and o.state = 'Open' and o.code = 'JoinStarved')),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
+    select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
+           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'), jsonb_build_object('joins', s.joins), v_now
+      from starved s)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+  select p_tenant_id, s.id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
+    from starved s;
+end
+$$;
+
+-- from 40_flow/offer_message.sql
+-- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
+-- One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
+create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_inbox uuid := bpm_core.new_id();
+  r_wait  record;
+begin
+  select s.id, s.workflow_instance_id into r_wait
+    from bpm_core.message m
+    join bpm_core.subscription s
+      on s.state = 'Open' and s.tenant_id = m.tenant_id and s.name = m.name and s.correlation_key = m.correlation_key
+   where m.tenant_id = p_tenant_id and m.id = p_message_id
+     and not exists (select from bpm_core.message o where o.tenant_id = s.tenant_id and o.correlated_to = s.id)
+   order by s.created_at, s.id
+   limit 1;
+  if r_wait.id is null then
+    update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
+    return;
+  end if;
+  update bpm_core.message m set state = 'Correlated', correlated_to = r_wait.id where m.tenant_id = p_tenant_id and m.id = p_message_id;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_tenant_id, v_inbox, 'WorkflowInstance', r_wait.workflow_instance_id, 'Message',
+          jsonb_build_object('message', p_message_id, 'subscription', r_wait.id), v_now);
+  if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
+    perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
+  end if;
+end
+$$;
+
+-- from 40_flow/open_incidents.sql
 -- Stops tokens that cannot go on: each becomes Failed (still live) where it stands, with one incident that says why.
 -- Returns:  the incidents. Writes: token, incident, history_event. The instances are locked.
 create or replace function bpm_core.open_incidents(p_troubles bpm_core.trouble[])
@@ -1550,6 +4283,121 @@ begin
 end
 $$;
 
+-- from 40_flow/open_lists.sql
+-- What is open in workflow instances: the lists of get_process.
+-- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
+create or replace function bpm_core.open_lists(p_tenant_id text, p_workflows uuid[], p_limit integer)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select jsonb_object_agg(l.name, to_jsonb(l.items[ : p_limit]))
+           || jsonb_build_object('more', coalesce(jsonb_agg(l.name) filter (where cardinality(l.items) > p_limit), '[]'))
+      from (values
+        ('tokens', array(
+          select jsonb_build_object('token_id', t.id, 'workflow_instance_id', t.workflow_instance_id, 'node_id', t.node_id, 'node_name', n.name,
+                                    'element', n.element, 'state', t.state, 'since', t.updated_at)
+            from bpm_core.token t
+            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+            left join bpm_core.workflow_node n
+              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
+           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows)
+             and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+           order by t.id limit p_limit + 1)),
+        ('tasks', array(
+          select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
+           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
+           order by t.task_id limit p_limit + 1)),
+        ('timers', array(
+          select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
+           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
+           order by t.due_at, t.timer_id limit p_limit + 1)),
+        ('waits', array(
+          select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
+                                    'correlation_key', s.correlation_key, 'since', s.created_at)
+            from bpm_core.subscription s
+            join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
+           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+           order by s.id limit p_limit + 1)),
+        ('incidents', array(
+          select to_jsonb(i) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.incident i
+           where i.tenant_id = p_tenant_id and i.workflow_instance_id = any (p_workflows) and i.state = 'Open'
+           order by i.incident_id limit p_limit + 1)),
+        ('dead_letters', array(
+          select to_jsonb(d) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.dead_letter d
+           where d.tenant_id = p_tenant_id and d.workflow_instance_id = any (p_workflows) and d.state = 'Open'
+           order by d.dead_letter_id limit p_limit + 1)),
+        ('approvals', array(
+          select to_jsonb(a) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.approval a
+           where a.tenant_id = p_tenant_id and a.workflow_instance_id = any (p_workflows)
+             and (a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled')
+           order by a.approval_id limit p_limit + 1)),
+        ('commands', array(
+          select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
+           where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
+           order by c.command_id limit p_limit + 1))) l(name, items));
+end
+$$;
+
+-- from 40_flow/open_waits.sql
+-- Opens the message waits of tokens that came to rest at a catch event, under the locks of their keys; a message that arrived earlier
+-- is on its way at once, through the inbox. No key to correlate by is an incident.
+-- Writes:   subscription, message, inbox, history_event; token, incident.
+create or replace function bpm_core.open_waits(p_resting bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz;
+  v_waits    bpm_core.subscription[];
+  v_keyless  bpm_core.trouble[];
+begin
+  if cardinality(p_resting) = 0 then
+    return;
+  end if;
+  with wait as materialized (
+    select r::bpm_core.moving as token, t.visit, n.message_name, n.correlation_path,
+           case when n.correlation_path is null then p.business_key
+                else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
+      from unnest(p_resting) r
+      join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.token_id
+      join bpm_core.workflow_node n on n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id
+      join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.instance_id
+      join bpm_core.process_instance p on p.tenant_id = r.tenant_id and p.id = w.process_instance_id
+     where t.state = 'Waiting' and t.node_id = r.node_id)
+  select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
+                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+         array_agg(row(w.token, 'CorrelationKeyMissing',
+                       format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
+                              coalesce('the expression ' || w.correlation_path, 'the instance has no business key and that')),
+                       jsonb_build_object('message', w.message_name, 'path', w.correlation_path))::bpm_core.trouble)
+           filter (where w.correlation_key is null)
+    into v_waits, v_keyless
+    from wait w;
+  perform bpm_core.open_incidents(v_keyless);
+  if v_waits is null then
+    return;
+  end if;
+  perform bpm_core.lock_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
+  v_now := bpm_core.now();
+  insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
+    from unnest(v_waits) w;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
+         jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
+    from unnest(v_waits) w;
+  perform bpm_core.match_buffered(v_waits, v_now);
+end
+$$;
+
+-- from 40_flow/park_tokens.sql
 -- Leaves tokens Ready where they would have entered next, for tick to go on with; past the loop budget they become incidents.
 -- p_hops is how far they have come in this command. Writes: token, incident, history_event.
 create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer)
@@ -1590,6 +4438,44 @@ begin
 end
 $$;
 
+-- from 40_flow/parse_starts.sql
+-- Reads the items of start_processes and finds the version each one starts. Faults are outcomes of their item.
+-- Returns:  start[], item counts from 1; fresh ids are drawn for every item.
+-- Raises:   BP400 not an array of objects, unknown key, wrong type of a key. BP429 more than 1,000 items.
+create or replace function bpm_core.parse_starts(p_tenant_id text, p_items jsonb)
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.check_start_items(p_items);
+  return array(
+    with item as materialized (
+      select i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version, coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables,
+             i.item ->> 'business_key' as business_key, i.item ->> 'idempotency_key' as idempotency_key
+        from jsonb_array_elements(p_items) with ordinality i(item, n)),
+    wanted as materialized (
+      select w.code, w.version, r.*
+        from (select distinct i.code, i.version from item i) w
+        left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
+    select row(i.n, i.code, case when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
+               w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
+               bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
+               case when w.process_version_id is null then 'NotFound' when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+                    else f.fault end)::bpm_core.start
+      from item i
+      join wanted w on w.code = i.code and w.version is not distinct from i.version
+     cross join lateral (select bpm_core.variables_fault(i.variables) as fault) f
+     order by i.n);
+end
+$$;
+
+-- from 40_flow/pick_end.sql
 -- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- Returns:  pick_position.
@@ -1601,7 +4487,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_zero     constant uuid := '00000000-0000-0000-0000-000000000000';
+  v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
   v_now      timestamptz;
 begin
@@ -1635,6 +4521,7 @@ begin
 end
 $$;
 
+-- from 40_flow/pick_start.sql
 -- Where does this pick begin? (law 12) From what was reached, or further back: when every writer of before the mark has ended,
 -- when a long writer has kept that waiting for a while, and from the very beginning about every 30 seconds.
 -- Returns:  from_at, from_id (exclusive), look_back, settled, whole. Call it before the pick, pick_end after it.
@@ -1661,6 +4548,533 @@ begin
 end
 $$;
 
+-- from 40_flow/put_back_inbox.sql
+-- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
+-- Writes:   inbox; incident, dead_letter, history_event.
+create or replace function bpm_core.put_back_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.inbox i
+     set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
+    from unnest(p_rows) r
+   where i.tenant_id = r.tenant_id and i.id = r.id;
+  with poison as materialized (
+    delete from bpm_core.inbox i
+     using unnest(p_rows) r
+     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
+    returning i.*, bpm_core.new_id() as incident_id),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+      from poison p),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
+      from poison p)
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
+  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
+    from poison p;
+end
+$$;
+
+-- from 40_flow/raise_errors.sql
+-- Raises BPMN errors at the activities tokens rest on. Caught ones leave by the boundary; what else waited on the token is closed.
+-- Returns:  thrown[], those nobody caught, untouched. The instances are locked and written.
+-- Writes:   history_event, what close_waits and the path ahead write.
+create or replace function bpm_core.raise_errors(p_thrown bpm_core.thrown[])
+returns bpm_core.thrown[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_uncaught bpm_core.thrown[];
+  v_hosts    bpm_core.moving[];
+  v_leaving  bpm_core.moving[];
+begin
+  with raised as materialized (
+    select x::bpm_core.thrown as thrown, bpm_core.error_boundary(x.token, x.code) as boundary
+      from unnest(p_thrown) x),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select ((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, bpm_core.now(), 'ErrorCaught', ((r.thrown).token).token_id, r.boundary,
+           jsonb_build_object('host', ((r.thrown).token).node_id, 'code', (r.thrown).code, 'message', (r.thrown).message)
+      from raised r
+     where r.boundary is not null)
+  select array_agg(r.thrown) filter (where r.boundary is null),
+         array_agg((r.thrown).token) filter (where r.boundary is not null),
+         array_agg(row(((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, ((r.thrown).token).version_id, ((r.thrown).token).scope_id,
+                       ((r.thrown).token).token_id, r.boundary, null, null)::bpm_core.moving) filter (where r.boundary is not null)
+    into v_uncaught, v_hosts, v_leaving
+    from raised r;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.advance_isolated(v_leaving);
+  return coalesce(v_uncaught, '{}');
+end
+$$;
+
+-- from 40_flow/read_position.sql
+-- Reads a picker's position as its caller kept it.
+-- Returns:  pick_position; all null for none.
+-- Raises:   BP400 not one of ours.
+create or replace function bpm_core.read_position(p_position jsonb)
+returns bpm_core.pick_position
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return jsonb_populate_record(null::bpm_core.pick_position, p_position);
+exception
+  when data_exception or invalid_parameter_value or datatype_mismatch then
+    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+end
+$$;
+
+-- from 40_flow/repeat_timers.sql
+-- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
+-- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
+-- Writes:   timer.
+create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
+                              due_at, remaining, catch_up)
+  select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
+         k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
+    from unnest(p_fired) f
+    join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
+    join bpm_core.workflow_node n
+      on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
+   cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
+   cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
+   where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0;
+end
+$$;
+
+-- from 40_flow/resolve_incident.sql
+-- Drives a stopped token again after what stopped it was mended: a failed task gets fresh attempts, any other node is entered anew.
+-- If nothing was mended the token stops again at once, with a new incident.
+-- Returns:  one row: incident_id, outcome Done (also when it was resolved before).
+-- Raises:   BP403, BP404, BP409 the instance is no longer running or the incident belongs to a rejected approval, BP422 attempts out of 1..1000.
+-- Writes:   incident, dead_letter, task_instance, token, history_event, audit_event, and what the path ahead writes.
+create or replace function bpm.resolve_incident(p_incident_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
+returns table (incident_id uuid, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  r_incident bpm_core.incident;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_attempts is null or p_attempts not between 1 and 1000 then
+    perform bpm_core.fail('BP422', 'Attempts must be 1 to 1000.', jsonb_build_object('attempts', p_attempts));
+  end if;
+  select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no incident %s.', p_incident_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_incident.workflow_instance_id]);
+  select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
+  if r_incident.state = 'Open' then
+    perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
+    perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
+  end if;
+  return query select p_incident_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 40_flow/rest_tokens.sql
+-- Brings tokens to rest, Waiting, at the node they arrive at; a new visit begins.
+-- Writes:   token.
+create or replace function bpm_core.rest_tokens(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
+-- from 40_flow/resume_tokens.sql
+-- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
+-- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
+-- Source:   seed A, 4, token claim.
+create or replace function bpm_core.resume_tokens(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_arriving bpm_core.moving[];
+begin
+  with parked as materialized (
+    select t.tenant_id, t.id, t.version
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
+     where t.state = 'Ready'),
+  claimed as (
+    update bpm_core.token t
+       set state = 'Executing', ready_at = null, version = t.version + 1, updated_at = v_now
+      from parked p
+     where t.tenant_id = p.tenant_id and t.id = p.id and t.state = 'Ready' and t.version = p.version
+    returning t.tenant_id, t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state)
+    select p_tenant_id, c.workflow_instance_id, v_now, 'TokenResumed', c.id, c.node_id, 'Ready', 'Executing'
+      from claimed c)
+  select array_agg(row(p_tenant_id, c.workflow_instance_id, w.workflow_version_id, c.scope_id, c.id, c.node_id, c.via_flow_id, n.kind)::bpm_core.moving)
+    into v_arriving
+    from claimed c
+    join bpm_core.workflow_instance w on w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id;
+  perform bpm_core.drive_isolated(v_arriving);
+  return coalesce(cardinality(v_arriving), 0);
+end
+$$;
+
+-- from 40_flow/return_messages.sql
+-- Takes messages back from waits that closed before they could be applied, and offers them again under the locks of their keys.
+-- Writes:   message, inbox.
+create or replace function bpm_core.return_messages(p_tenant_id text, p_messages uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if cardinality(p_messages) = 0 then
+    return;
+  end if;
+  perform bpm_core.lock_message_keys(array(
+    select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+      join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id));
+  update bpm_core.message m
+     set state = 'Buffered', correlated_to = null
+    from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+   where m.tenant_id = k.tenant_id and m.id = k.id;
+  perform bpm_core.offer_message(p_tenant_id, k.id) from unnest(p_messages) k(id);
+end
+$$;
+
+-- from 40_flow/set_variables.sql
+-- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- Returns:  jsonb, the variables as they are now.
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 variables refused.
+-- Writes:   workflow_instance (the nearest to its tokens), history_event, audit_event.
+create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_tenant_id text default '')
+returns jsonb
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_variables jsonb;
+  v_instance  uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  v_variables := bpm_core.decode_variables(p_variables);
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select w.id into v_instance
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+  if v_instance is null then
+    perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
+  end if;
+  update bpm_core.workflow_instance w
+     set variables = w.variables || v_variables, lock_version = w.lock_version + 1
+   where w.tenant_id = p_tenant_id and w.id = v_instance;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
+    jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance) v);
+end
+$$;
+
+-- from 40_flow/settle_start_keys.sql
+-- Enters the idempotency keys of starts; the first to enter a key wins, also against a concurrent caller, whose end this waits for.
+-- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.settle_start_keys(p_tenant_id text, p_starts bpm_core.start[], p_now timestamptz)
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, instance_id, created_at, expires_at)
+  select distinct on (s.idempotency_key)
+         p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
+         jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
+         p_now, p_now + interval '90 days'
+    from unnest(p_starts) s
+   where s.idempotency_key is not null and s.outcome is null
+   order by s.idempotency_key, s.item
+  on conflict do nothing;
+  return array(
+    select row(s.item, s.code, s.variables, s.business_key, s.idempotency_key, s.request_hash,
+               s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, s.business_case_id,
+               case when k.request_hash = s.request_hash then k.instance_id else s.process_instance_id end,
+               case when k.request_hash = s.request_hash then (k.response ->> 'workflow_instance_id')::uuid else s.workflow_instance_id end,
+               s.token_id,
+               case when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
+                    when k.request_hash = s.request_hash then 'Done'
+                    else 'Conflict' end::bpm.outcome,
+               case when k.request_hash <> s.request_hash then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+           )::bpm_core.start
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
+      left join bpm_core.idempotency_key k
+        on k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+     order by s.item);
+end
+$$;
+
+-- from 40_flow/start_process.sql
+-- Starts one process. The single form of start_processes.
+-- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key, the first answer).
+-- Raises:   BP404 no such process or version, BP409 the key was used for another request, BP422 variables refused; else as start_processes.
+create or replace function bpm.start_process(
+  p_code text, p_variables jsonb default '{}', p_business_key text default null, p_idempotency_key text default null, p_version integer default null,
+  p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_done record;
+begin
+  select s.* into r_done
+    from bpm.start_processes(
+      jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        'code', p_code, 'business_key', p_business_key, 'idempotency_key', p_idempotency_key, 'version', p_version))
+        || jsonb_build_object('variables', p_variables)),
+      p_actor, p_tenant_id) s;
+  if r_done.outcome <> 'Done' then
+    perform bpm_core.fail(
+      case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      jsonb_build_object('code', p_code, 'version', p_version, 'outcome', r_done.outcome),
+      case r_done.outcome when 'NotFound' then 'See the view bpm.definition; deploy with bpm.deploy_bpmn.'
+                          when 'Conflict' then 'Use a fresh key, or repeat the request unchanged.' end);
+  end if;
+  return query select r_done.process_instance_id, r_done.workflow_instance_id, r_done.status, r_done.is_new;
+end
+$$;
+
+-- from 40_flow/start_processes.sql
+-- Starts processes, each pinned to one version. Commits nothing: start inside your own business transaction.
+-- p_items: [{"code", "variables": {…}, "business_key", "idempotency_key", "version"}], at most 1,000.
+-- Returns:  one row per item: item (from 1), process_instance_id, workflow_instance_id, status, is_new (false: the answer of an earlier start
+--           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
+-- Source:   seed A, 2.2; seed B, "idempotency theo trigger key".
+create or replace function bpm.start_processes(p_items jsonb, p_actor text default null, p_tenant_id text default '')
+returns table (item integer, process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean, outcome bpm.outcome, message text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor  text;
+  v_now    timestamptz;
+  v_starts bpm_core.start[];
+  v_new    bpm_core.start[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_starts := bpm_core.parse_starts(p_tenant_id, p_items);
+  v_now := bpm_core.now();
+  if exists (select from unnest(v_starts) s where s.idempotency_key is not null) then
+    v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
+  end if;
+  v_new := array(select s from unnest(v_starts) s where s.outcome is null);
+  if cardinality(v_new) > 0 then
+    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_new, v_actor, v_now));
+  end if;
+  return query
+  select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
+         case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
+         p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
+    from (select p_tenant_id as tenant_id, s.* from unnest(v_starts) s offset 0) s
+    left join bpm_core.process_instance p
+      on p.tenant_id = s.tenant_id and p.id = s.process_instance_id
+   order by s.item;
+end
+$$;
+
+-- from 40_flow/start_timers.sql
+-- Starts a timer of the node named by each wait, on the token that rests there (a catch event) or on its host (a boundary event).
+-- A rule that yields no time is an incident on the token. Writes: timer, history_event; token, incident.
+create or replace function bpm_core.start_timers(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
+begin
+  if coalesce(cardinality(p_waits), 0) = 0 then
+    return;
+  end if;
+  with wait as materialized (
+    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
+           n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
+      from unnest(p_waits) a
+      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id
+      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
+      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
+  started as (
+    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, anchor_at, scheduled_at, due_at, remaining)
+    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.anchor_at, w.scheduled_at,
+           greatest(w.scheduled_at, bpm_core.now()), w.remaining
+      from wait w
+     where w.scheduled_at is not null),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select w.tenant_id, w.instance_id, v_now, 'TimerStarted', w.token_id, w.node_id, jsonb_build_object('timer', w.timer_id, 'scheduled_at', w.scheduled_at)
+      from wait w
+     where w.scheduled_at is not null)
+  select array_agg(row(row(w.tenant_id, w.instance_id, w.version_id, w.scope_id, w.token_id, w.host_node_id, w.flow_id, w.kind)::bpm_core.moving,
+                       'InvalidTimer', format('Timer %s: %s gives no time.', w.node_id, w.timer_rule),
+                       jsonb_build_object('timer', w.node_id, 'rule', w.timer_rule, 'value', w.rule))::bpm_core.trouble)
+    into v_troubles
+    from wait w
+   where w.scheduled_at is null;
+  perform bpm_core.open_incidents(v_troubles);
+end
+$$;
+
+-- from 40_flow/startable_version.sql
+-- The version a start runs: the published one, or the one named. Deprecated versions start only when named... never when archived.
+-- Returns:  no row when there is none.
+create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+    from bpm_core.process_definition d
+    join bpm_core.process_version v
+      on v.tenant_id = d.tenant_id and v.definition_id = d.id
+     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+    join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+    join bpm_core.workflow_node n
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
+   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+   order by b.position
+   limit 1;
+end
+$$;
+
+-- from 40_flow/terminate_instances.sql
+-- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
+-- Writes:   token, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
+create or replace function bpm_core.terminate_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_hosts bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_instances), 0) = 0 then
+    return;
+  end if;
+  with ended as (
+    update bpm_core.token t
+       set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
+      from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
+     where t.tenant_id = i.tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+    returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+    select p_tenant_id, e.workflow_instance_id, v_now, 'TokenTerminated', e.id, e.node_id, 'Terminated'
+      from ended e)
+  select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
+    into v_hosts
+    from ended e;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  update bpm_core.workflow_instance w
+     set status = p_status, live_tokens = 0, ended_at = v_now
+    from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
+  perform bpm_core.end_instances(p_tenant_id, p_instances, p_status, v_now, p_detail);
+end
+$$;
+
+-- from 40_flow/text_value.sql
 -- An attribute that is either plain text or one expression, ${path} or =path.
 -- Returns:  text; null when the path leads nowhere or to something that is no scalar.
 create or replace function bpm_core.text_value(p_source text, p_variables jsonb)
@@ -1680,6 +5094,183 @@ begin
 end
 $$;
 
+-- from 40_flow/tick_inbox.sql
+-- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, then inbox.
+create or replace function bpm_core.tick_inbox(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan   record;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+  v_last   bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(i.available_at, i.id, i.target_id)::bpm_core.candidate
+      from bpm_core.inbox i
+     where i.tenant_id = p_tenant_id and i.available_at <= p_now and (i.available_at, i.id) > (r_scan.from_at, r_scan.from_id)
+     order by i.available_at, i.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select i.available_at
+      from bpm_core.inbox i
+     where i.tenant_id = p_tenant_id and i.available_at > p_now
+     order by i.available_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 40_flow/tick_messages.sql
+-- Expires buffered messages whose time to live is over. Until then they are not correlated either: every match looks at the clock.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: message, skip locked.
+create or replace function bpm_core.tick_messages(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_expired bpm_core.candidate[];
+  v_last    bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  with picked as materialized (
+    select m.tenant_id, m.id
+      from bpm_core.message m
+     where m.state = 'Buffered' and m.tenant_id = p_tenant_id and m.expires_at <= p_now and (m.expires_at, m.id) > (r_scan.from_at, r_scan.from_id)
+     order by m.expires_at, m.id
+     limit p_limit
+       for no key update skip locked),
+  expired as (
+    update bpm_core.message m
+       set state = 'Expired'
+      from picked p
+     where m.tenant_id = p.tenant_id and m.id = p.id
+    returning m.expires_at, m.id)
+  select array_agg(row(e.expires_at, e.id, null)::bpm_core.candidate order by e.expires_at, e.id)
+    into v_expired
+    from expired e;
+  v_result.done := coalesce(cardinality(v_expired), 0);
+  v_last := v_expired[v_result.done];
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id, v_result.done < p_limit, p_now);
+  v_result.next_due_at := (
+    select m.expires_at
+      from bpm_core.message m
+     where m.state = 'Buffered' and m.tenant_id = p_tenant_id and m.expires_at > p_now
+     order by m.expires_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 40_flow/tick_timers.sql
+-- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
+create or replace function bpm_core.tick_timers(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan   record;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+  v_last   bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(t.due_at, t.id, t.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.timer t
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (r_scan.from_at, r_scan.from_id)
+     order by t.due_at, t.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_last := bpm_core.last_handled(v_found, v_locked);
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select t.due_at
+      from bpm_core.timer t
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now
+     order by t.due_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 40_flow/tick_tokens.sql
+-- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Returns:  tick_result: rows done, the next position, when the next falls due (null: parked tokens are due at once). Locks: workflow_instance skip locked.
+create or replace function bpm_core.tick_tokens(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan   record;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+  v_last   bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(t.ready_at, t.id, t.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.token t
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at <= p_now and (t.ready_at, t.id) > (r_scan.from_at, r_scan.from_id)
+     order by t.ready_at, t.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    perform bpm_core.bump_instances(p_tenant_id, v_locked);
+    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_last := bpm_core.last_handled(v_found, v_locked);
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  return v_result;
+end
+$$;
+
+-- from 40_flow/token_variables.sql
 -- What a token sees: process variables, then those of its workflow; the nearer wins. Called in FROM, where it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid)
@@ -1692,6 +5283,7 @@ as $$
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
 $$;
 
+-- from 40_flow/try_lock_instances.sql
 -- Locks those of the instances that nobody holds, in the order of their ids, for pickers, which skip rather than wait (law 3).
 -- Returns:  the ids locked. Locks: workflow_instance, for no key update skip locked.
 create or replace function bpm_core.try_lock_instances(p_tenant_id text, p_instances uuid[])
@@ -1713,6 +5305,32 @@ begin
 end
 $$;
 
+-- from 40_flow/workflows_of.sql
+-- The workflow instances of a process instance.
+-- Returns:  uuid[], the main one first.
+-- Raises:   BP404 no such process instance for this tenant.
+create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_instance_id uuid)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_workflows uuid[];
+begin
+  v_workflows := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+     order by w.binding_key <> 'main', w.id);
+  if cardinality(v_workflows) = 0 then
+    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
+      jsonb_build_object('process_instance_id', p_process_instance_id), 'The view bpm.instance lists those you may see.');
+  end if;
+  return v_workflows;
+end
+$$;
+
+-- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
 -- Writes:   task_instance, execution, result, history_event: one row each per answer.
@@ -1728,7 +5346,7 @@ declare
   v_accepted bpm_core.accepted[];
 begin
   with answer as materialized (
-    select distinct on (a.task_id) a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
+    select distinct on (a.task_id) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
      where a.variables is not null
      order by a.task_id, a.item),
@@ -1736,7 +5354,7 @@ begin
     update bpm_core.task_instance t
        set state = 'Completed'
       from answer a
-     where t.tenant_id = p_tenant_id and t.id = a.task_id
+     where t.tenant_id = a.tenant_id and t.id = a.task_id
        and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
@@ -1761,6 +5379,45 @@ begin
 end
 $$;
 
+-- from 50_work/accept_user_task.sql
+-- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Returns:  accepted.
+-- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Writes:   task_instance, execution, result, history_event, audit_event.
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now       timestamptz := bpm_core.now();
+  v_variables jsonb := bpm_core.decode_variables(p_variables);
+begin
+  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
+  if p_task.assignee is not null and p_task.assignee <> p_actor then
+    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
+      jsonb_build_object('claimed_by', p_task.assignee));
+  end if;
+  update bpm_core.task_instance t
+     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
+         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
+  insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+  perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+end
+$$;
+
+-- from 50_work/answer_hash.sql
 -- Tells a repeated answer from another one.
 -- Returns:  bytea, sha256 over variables and result in canonical form.
 create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
@@ -1768,6 +5425,7 @@ returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
 
+-- from 50_work/answer_outcome.sql
 -- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
 -- Returns:  outcome.
 create or replace function bpm_core.answer_outcome(p_tenant_id text, p_answer bpm_core.answer)
@@ -1784,23 +5442,60 @@ declare
 begin
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_answer.task_id;
   if not found then
-    return 'NotFound';
+    return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
-    return 'Rejected';
+    return 'Rejected'::bpm.outcome;
   elsif r_task.state = 'Cancelled' then
-    return 'Cancelled';
+    return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
-    return 'LeaseLost';
+    return 'LeaseLost'::bpm.outcome;
   elsif r_task.state = 'Completed' then
     select r.content_hash into v_hash
       from bpm_core.result r
-     where r.tenant_id = p_tenant_id and r.task_instance_id = r_task.id and r.attempt = r_task.attempt;
-    return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end;
+     where r.tenant_id = r_task.tenant_id and r.task_instance_id = r_task.id and r.attempt = r_task.attempt;
+    return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
-  return 'WrongState';
+  return 'WrongState'::bpm.outcome;
 end
 $$;
 
+-- from 50_work/bury_tasks.sql
+-- Failed tasks stop their tokens: one incident and one dead letter each, in the transaction of the failure.
+-- Their last execution row says what went wrong. Writes: token, incident, dead_letter, history_event.
+create or replace function bpm_core.bury_tasks(p_tenant_id text, p_tasks uuid[], p_code text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+begin
+  if coalesce(cardinality(p_tasks), 0) = 0 then
+    return;
+  end if;
+  v_troubles := array(
+    select row(row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, k.scope_id, t.token_id, t.node_id, k.via_flow_id, null)::bpm_core.moving,
+               p_code,
+               format('Task %s (%s) at %s failed in attempt %s of %s: %s', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts,
+                      coalesce(e.error ->> 'message', e.error #>> '{}', 'no reason given')),
+               jsonb_build_object('task', t.id, 'task_type', t.task_type, 'attempt', t.attempt, 'error', e.error))::bpm_core.trouble
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) x
+      join bpm_core.task_instance t on t.tenant_id = x.tenant_id and t.id = x.id
+      join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+      join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
+      left join bpm_core.execution e on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt);
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, task_instance_id, incident_id, kind, error, variables, created_at)
+  select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
+         coalesce(i.detail -> 'error', 'null'), v.variables, p_now
+    from bpm_core.open_incidents(v_troubles) i
+   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id) v;
+end
+$$;
+
+-- from 50_work/check_claim.sql
 -- The arguments every claim of tasks shares.
 -- Raises:   BP422 worker, types, limit or lease out of range, or the reserved type of user tasks.
 create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
@@ -1819,6 +5514,7 @@ begin
 end
 $$;
 
+-- from 50_work/check_items.sql
 -- The items of a set-based command, checked for shape: an array of at most 1,000 objects with known keys.
 -- Returns:  nothing.
 -- Raises:   BP400 not an array of objects, unknown key, missing or ill-formed task_id or fencing_token. BP429 more than 1,000.
@@ -1853,6 +5549,7 @@ begin
 end
 $$;
 
+-- from 50_work/check_picker.sql
 -- The arguments every claim shares, of tasks and of commands.
 -- Raises:   BP422 worker name, limit or lease out of range.
 create or replace function bpm_core.check_picker(p_worker text, p_limit integer, p_lease interval)
@@ -1873,6 +5570,7 @@ begin
 end
 $$;
 
+-- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
 -- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
@@ -1888,10 +5586,10 @@ as $$
 begin
   return query
   with picked as materialized (
-    select c.id, s.ordinality as slot
+    select c.tenant_id, c.id, s.ordinality as slot
       from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, ordinality)
      cross join lateral (
-       select t.id
+       select t.tenant_id, t.id
          from bpm_core.task_instance t
         where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
           and t.available_at <= p_now and (t.available_at, t.id) > (s.from_at, s.from_id)
@@ -1904,17 +5602,18 @@ begin
        set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
            lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id
       from picked p
-     where t.tenant_id = p_tenant_id and t.id = p.id
+     where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, w.id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, p.variables || w.variables
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = p_tenant_id and p.id = w.process_instance_id
+    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    order by l.slot, l.available_at, l.id;
 end
 $$;
 
+-- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- Returns:  one row per claimed task; none when nothing is due.
@@ -1945,6 +5644,7 @@ begin
 end
 $$;
 
+-- from 50_work/claim_tasks_at.sql
 -- Like claim_tasks, from where the caller's positions stand; what runners use. Hand back the positions with the next claim, also after an empty one.
 -- After a rolled-back claim drop them.
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
@@ -1986,6 +5686,40 @@ begin
 end
 $$;
 
+-- from 50_work/claim_user_task.sql
+-- A person takes a user task. The first wins; taking one's own again changes nothing.
+-- Returns:  one row: task_id, outcome Done, assignee.
+-- Raises:   BP403, BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
+-- Writes:   task_instance, audit_event. Locks: task_instance.
+create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+  if r_task.assignee is distinct from v_actor then
+    if r_task.assignee is not null then
+      perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
+        jsonb_build_object('claimed_by', r_task.assignee));
+    end if;
+    update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, v_actor;
+end
+$$;
+
+-- from 50_work/close_slots.sql
 -- The positions to hand back after a claim. Types that were not asked for this time are dropped: their position would grow stale.
 -- Returns:  jsonb {task_type: [high, normal, low]}.
 create or replace function bpm_core.close_slots(p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz)
@@ -2009,6 +5743,48 @@ begin
 end
 $$;
 
+-- from 50_work/close_tasks.sql
+-- Cancels the live tasks of these tokens; a running attempt ends as Cancelled, its worker hears so at the next heartbeat or answer.
+-- Writes:   task_instance, execution, history_event.
+create or replace function bpm_core.close_tasks(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
+    select t.id
+      from unnest(p_hosts) h
+      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
+     where t.state in ('Ready', 'Executing', 'Held', 'Failed')));
+  with live as materialized (
+    select t.tenant_id, t.id, t.state as before
+      from unnest(p_hosts) h
+      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
+     where t.state in ('Ready', 'Executing', 'Held', 'Failed')),
+  closed as (
+    update bpm_core.task_instance t
+       set state = 'Cancelled'
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.*, l.before),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+    select c.tenant_id, c.id, c.attempt, c.worker_id, c.fencing_token, c.claimed_at, c.lease_until, v_now, 'Cancelled', 'Cancelled'
+      from closed c
+     where c.before = 'Executing')
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
+    from closed c;
+end
+$$;
+
+-- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables refused; else as complete_tasks.
@@ -2035,6 +5811,7 @@ begin
 end
 $$;
 
+-- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
@@ -2065,16 +5842,53 @@ begin
   end if;
   return query
   select a.item, a.task_id,
-         case when a.item = any (v.items) then 'Completed' else bpm_core.answer_outcome(p_tenant_id, a) end,
+         case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end,
          w.status::text
-    from unnest(v_answers) a
+    from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
-    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = a.task_id
-    left join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.task_instance t on t.tenant_id = a.tenant_id and t.id = a.task_id
+    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
    order by a.item;
 end
 $$;
 
+-- from 50_work/complete_user_task.sql
+-- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_accepted bpm_core.accepted;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
+    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+  end if;
+  return query
+  select p_task_id, 'Completed'::bpm.outcome, w.status::text
+    from bpm_core.task_instance t
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   where t.tenant_id = p_tenant_id and t.id = p_task_id;
+end
+$$;
+
+-- from 50_work/continue_accepted.sql
 -- Moves the tokens of accepted tasks on: patches merged per instance in item order, what else waited on the token closed, then advance.
 -- Writes:   workflow_instance once, and whatever the nodes ahead write.
 create or replace function bpm_core.continue_accepted(p_tenant_id text, p_accepted bpm_core.accepted[])
@@ -2090,20 +5904,97 @@ declare
 begin
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p.patch
-    from (select a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
+    from (select p_tenant_id as tenant_id, a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
             from unnest(p_accepted) a group by a.instance_id) p
-   where w.tenant_id = p_tenant_id and w.id = p.instance_id;
+   where w.tenant_id = p.tenant_id and w.id = p.instance_id;
   v_leaving := array(
     select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_accepted) a
-      join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = a.instance_id
-      join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = a.token_id
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
+      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.instance_id
+      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
      order by a.item);
   perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
+-- from 50_work/discard_dead_letter.sql
+-- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
+-- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
+-- Raises:   BP403, BP404, BP409 it was requeued.
+-- Writes:   dead_letter, audit_event.
+create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (dead_letter_id uuid, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_state bpm_core.dead_letter_state;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
+  elsif v_state = 'Requeued' then
+    perform bpm_core.fail('BP409', 'The dead letter was requeued.');
+  elsif v_state = 'Open' then
+    update bpm_core.dead_letter d
+       set state = 'Discarded', closed_by = v_actor, closed_at = bpm_core.now()
+     where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'DiscardDeadLetter', 'dead_letter', p_dead_letter_id::text, null, p_reason);
+  end if;
+  return query select p_dead_letter_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/end_task_in_error.sql
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns bpm.outcome
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_token  bpm_core.moving;
+  v_caught boolean;
+begin
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    from bpm_core.token t
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
+  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
+  update bpm_core.task_instance t
+     set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error, 'variables', p_variables));
+  if v_caught then
+    perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
+    return 'Done'::bpm.outcome;
+  end if;
+  perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  return 'Failed'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
 -- Writes:   token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
@@ -2131,10 +6022,11 @@ begin
     join bpm_core.workflow_task_binding b
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
+-- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
 -- Writes:   token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
@@ -2164,10 +6056,169 @@ begin
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
+-- from 50_work/extend_leases.sql
+-- Heartbeat: lengthens leases their caller still holds, from now on.
+-- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
+-- Returns:  one row per item: item, task_id, outcome (Extended, LeaseLost, Cancelled, NotFound), lease_until.
+-- Raises:   BP400 ill-formed items, BP403, BP422 lease out of range, BP429.
+-- Writes:   task_instance. Locks: task_instance, sorted. Never an instance row: no history is written.
+create or replace function bpm.extend_leases(p_items jsonb, p_lease interval default null, p_tenant_id text default '')
+returns table (item integer, task_id uuid, outcome bpm.outcome, lease_until timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
+  perform bpm_core.check_picker('extend_leases', 1, p_lease);
+  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_now := bpm_core.now();
+  update bpm_core.task_instance t
+     set lease_until = greatest(t.lease_until, v_now + coalesce(p_lease, t.lease))
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
+   where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+     and t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now;
+  return query
+  select i.n::integer, (i.item ->> 'task_id')::uuid,
+         case when t.id is null then 'NotFound'
+              when t.state = 'Cancelled' then 'Cancelled'
+              when t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now then 'Extended'
+              else 'LeaseLost' end::bpm.outcome,
+         case when t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint then t.lease_until end
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
+    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+   order by i.n;
+end
+$$;
+
+-- from 50_work/fail_task.sql
+-- Says that one attempt failed. The single form of fail_tasks.
+-- Returns:  one row: task_id, outcome (Retrying or Failed), next_attempt_at.
+-- Raises:   BP404, BP409, BP410 lease lost; else as fail_tasks.
+create or replace function bpm.fail_task(
+  p_task_id uuid, p_fencing_token bigint, p_error jsonb, p_retryable boolean default true, p_retry_in interval default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, next_attempt_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_done record;
+begin
+  select f.* into r_done
+    from bpm.fail_tasks(
+      jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        'task_id', p_task_id, 'fencing_token', p_fencing_token, 'retryable', p_retryable, 'retry_in_seconds', extract(epoch from p_retry_in)))
+        || jsonb_build_object('error', p_error)),
+      p_tenant_id) f;
+  if r_done.outcome <> 'Retrying' then
+    perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Failed');
+  end if;
+  return query select r_done.task_id, r_done.outcome, r_done.next_attempt_at;
+end
+$$;
+
+-- from 50_work/fail_tasks.sql
+-- Says that attempts failed. With attempts left the task is ready again after its backoff, else it becomes a dead letter and an incident.
+-- p_items: [{"task_id", "fencing_token", "error": text or object, "retryable": true, "retry_in_seconds": n}], at most 1,000.
+-- Returns:  one row per item: item, task_id, outcome (Retrying, Failed; also for an unchanged repeat; LeaseLost, Cancelled, Conflict, NotFound), next_attempt_at.
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   task_instance, execution, history_event; when exhausted token, incident, dead_letter.
+-- Locks:    workflow_instance, then task_instance, both sorted.
+create or replace function bpm.fail_tasks(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, task_id uuid, outcome bpm.outcome, next_attempt_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_failures bpm_core.failure[];
+  v_settled  jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_failures := bpm_core.parse_failures(p_items);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select f.task_id from unnest(v_failures) f));
+  select jsonb_object_agg(s.id, case when s.state = 'Ready' then 'Retrying' else 'Failed' end)
+    into v_settled
+    from bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now()) s;
+  return query
+  select f.item, f.task_id,
+         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f.failure)),
+         case when t.state = 'Ready' then t.available_at end
+    from (select p_tenant_id as tenant_id, f.item, f.task_id, f as failure from unnest(v_failures) f offset 0) f
+    left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
+   order by f.item;
+end
+$$;
+
+-- from 50_work/failure_outcome.sql
+-- What to tell a worker whose failure was not accepted now: an unchanged repeat gets the first answer, even when others have tried since.
+-- Returns:  outcome.
+create or replace function bpm_core.failure_outcome(p_tenant_id text, p_failure bpm_core.failure)
+returns bpm.outcome
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_state bpm_core.task_state;
+  r_run   bpm_core.execution;
+begin
+  select t.state into v_state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_failure.task_id;
+  if not found then
+    return 'NotFound'::bpm.outcome;
+  end if;
+  select e.* into r_run
+    from bpm_core.execution e
+   where e.tenant_id = p_tenant_id and e.task_instance_id = p_failure.task_id and e.fencing_token = p_failure.fencing_token;
+  return case
+    when r_run.state = 'Failed' and r_run.error = p_failure.error then r_run.outcome
+    when r_run.state in ('Failed', 'Succeeded') then 'Conflict'::bpm.outcome
+    when v_state = 'Cancelled' then 'Cancelled'::bpm.outcome
+    else 'LeaseLost'::bpm.outcome end;
+end
+$$;
+
+-- from 50_work/is_completed_by.sql
+-- Did this person complete this user task before, with the same variables?
+-- Returns:  boolean.
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from bpm_core.task_instance t
+      join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
+     where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+end
+$$;
+
+-- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
 -- Returns:  nothing. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
@@ -2181,12 +6232,13 @@ as $$
 begin
   perform bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
-      from unnest(p_tasks) k(id)
-      join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = k.id));
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
+      join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
 end
 $$;
 
+-- from 50_work/lock_tasks.sql
 -- Locks tasks in the order of their ids, after their instances: the second act of every command on tasks.
 -- Returns:  nothing. Locks: task_instance, for no key update.
 create or replace function bpm_core.lock_tasks(p_tenant_id text, p_tasks uuid[])
@@ -2206,6 +6258,35 @@ begin
 end
 $$;
 
+-- from 50_work/lock_user_task.sql
+-- Locks a user task that is open.
+-- Returns:  task_instance.
+-- Raises:   BP404 there is none, BP409 it is not open any more.
+create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+begin
+  select t.* into r_task
+    from bpm_core.task_instance t
+   where t.tenant_id = p_tenant_id and t.id = p_task_id
+     for no key update;
+  if r_task.id is null or r_task.task_type <> 'bpm:user' then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+  elsif r_task.state <> 'Ready' then
+    perform bpm_core.fail('BP409', format('User task %s is %s.', p_task_id, r_task.state), jsonb_build_object('state', r_task.state));
+  end if;
+  return r_task;
+end
+$$;
+
+-- from 50_work/next_due.sql
 -- When should a worker of these types ask again?
 -- Returns:  timestamptz: now when something is ready, else when the next task becomes ready; null when none is planned.
 -- Raises:   BP403, BP422 types.
@@ -2224,6 +6305,7 @@ begin
 end
 $$;
 
+-- from 50_work/next_task_due.sql
 -- When does the next task of these types become ready after p_after?
 -- Returns:  timestamptz, null when none is planned.
 create or replace function bpm_core.next_task_due(p_tenant_id text, p_types text[], p_after timestamptz)
@@ -2248,6 +6330,33 @@ begin
 end
 $$;
 
+-- from 50_work/offer_tasks.sql
+-- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
+-- Writes:   task_instance.
+create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
+    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+    join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
+end
+$$;
+
+-- from 50_work/open_slots.sql
 -- The slots of a claim (task type × priority level, high first) with where each scan begins.
 -- Returns:  slot_scan[] in claim order.
 -- Raises:   BP400 positions of another shape.
@@ -2261,16 +6370,13 @@ begin
     select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
       from generate_series(0, 2) l(level)
      cross join unnest(p_types) with ordinality y(task_type, n)
-     cross join lateral (
-       select jsonb_populate_record(null::bpm_core.pick_position, p_positions -> y.task_type -> l.level)) k(position)
+     cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level)) k(position)
      cross join lateral bpm_core.pick_start(k.position, p_now) s
      order by l.level, y.n);
-exception
-  when data_exception then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
 end
 $$;
 
+-- from 50_work/parse_answers.sql
 -- Reads the items of complete_tasks. An item whose variables we do not take keeps variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
@@ -2292,6 +6398,44 @@ begin
 end
 $$;
 
+-- from 50_work/parse_failures.sql
+-- Reads the items of fail_tasks.
+-- Returns:  failure[], item counts from 1.
+-- Raises:   BP400 as check_items, or retryable / retry_in_seconds of the wrong type or range.
+create or replace function bpm_core.parse_failures(p_items jsonb)
+returns bpm_core.failure[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad bigint;
+begin
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,error,retryable,retry_in_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where coalesce(jsonb_typeof(i.item -> 'retryable'), 'null') not in ('boolean', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_in_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_in_seconds')::numeric not between 0 and 31536000
+           else true end
+      or pg_column_size(i.item -> 'error') > 65536
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: retryable is a boolean, retry_in_seconds 0 to 31536000, error at most 64 kB.', v_bad),
+      jsonb_build_object('item', v_bad));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
+               coalesce(nullif(i.item -> 'error', 'null'), '"no reason given"'),
+               coalesce((i.item ->> 'retryable')::boolean, true),
+               make_interval(secs => (i.item ->> 'retry_in_seconds')::float8))::bpm_core.failure
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
+-- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
 -- Raises:   BP404, BP409, BP410, BP422, BP423.
@@ -2323,6 +6467,1573 @@ begin
 end
 $$;
 
+-- from 50_work/release_tasks.sql
+-- Gives leased tasks back unworked, for instance when a worker shuts down: ready again at once, and the attempt does not count against the maximum.
+-- p_items: [{"task_id", "fencing_token"}], at most 1,000.
+-- Returns:  one row per item: item, task_id, outcome (Released, also for a repeat; LeaseLost, Cancelled, NotFound).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   task_instance, execution. Locks: task_instance, sorted.
+create or replace function bpm.release_tasks(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, task_id uuid, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
+  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_now := bpm_core.now();
+  with held as materialized (
+    select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
+      join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+     where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now),
+  released as (
+    -- Attempts never fall, so the maximum rises instead.
+    update bpm_core.task_instance t
+       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+           max_attempts = t.max_attempts + 1
+      from held h
+     where t.tenant_id = h.tenant_id and t.id = h.id
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+    from released r;
+  return query
+  select i.n::integer, (i.item ->> 'task_id')::uuid,
+         case when t.id is null then 'NotFound'
+              when e.state = 'Released' then 'Released'
+              when t.state = 'Cancelled' then 'Cancelled'
+              else 'LeaseLost' end::bpm.outcome
+    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
+    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+    left join bpm_core.execution e
+      on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.fencing_token = (i.item ->> 'fencing_token')::bigint
+   order by i.n;
+end
+$$;
+
+-- from 50_work/requeue_dead_letter.sql
+-- Gives the work of a dead letter fresh attempts, on the same token; the same as resolving its incident.
+-- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
+-- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
+-- Writes:   as resolve_incident.
+create or replace function bpm.requeue_dead_letter(p_dead_letter_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
+returns table (dead_letter_id uuid, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_letter bpm_core.dead_letter;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  select d.* into r_letter from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
+  elsif r_letter.kind = 'Approval' then
+    perform bpm_core.fail('BP409', 'The work was refused by an approver; it cannot be requeued.', null, 'Start the process again if it is to be decided anew.');
+  elsif r_letter.kind <> 'Task' then
+    perform bpm_core.fail('BP409', format('A dead letter of kind %s is not requeued.', r_letter.kind), null, 'See bpm.reconcile_command.');
+  elsif r_letter.state = 'Discarded' then
+    perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
+  end if;
+  perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
+  return query select p_dead_letter_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/retry_delay.sql
+-- How long until the next attempt: the backoff of the task version, growing by its factor, capped, lengthened at random by its jitter.
+-- Returns:  interval.
+create or replace function bpm_core.retry_delay(p_version bpm_core.task_version, p_attempt integer)
+returns interval
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select least(p_version.backoff_cap, p_version.backoff * least(power(p_version.backoff_factor::float8, least(p_attempt - 1, 60)), 1e9))
+         * (1 + p_version.jitter::float8 * random())
+$$;
+
+-- from 50_work/revive_task.sql
+-- Gives a failed task fresh attempts: the same row, the same token. The instance is locked.
+-- Returns:  boolean, whether there was one to revive.
+-- Writes:   task_instance, token, history_event.
+create or replace function bpm_core.revive_task(p_tenant_id text, p_task_id uuid, p_attempts integer, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  r_task bpm_core.task_instance;
+begin
+  update bpm_core.task_instance t
+     set state = 'Ready', available_at = v_now, max_attempts = t.attempt + p_attempts, worker_id = null, claimed_at = null, lease_until = null
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Failed'
+  returning t.* into r_task;
+  if not found then
+    return false;
+  end if;
+  update bpm_core.token t
+     set state = 'Waiting', attempt = t.attempt + 1, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = r_task.tenant_id and t.id = r_task.token_id and t.state = 'Failed';
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
+          jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
+  return true;
+end
+$$;
+
+-- from 50_work/settle_failures.sql
+-- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
+-- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident.
+-- Returns:  the tasks touched, as they are now.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
+create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
+returns setof bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_settled   bpm_core.task_instance[];
+  v_exhausted uuid[];
+begin
+  with failed as materialized (
+    select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
+           coalesce(f.retry_in, bpm_core.retry_delay(v, t.attempt)) as delay
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
+      join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
+      join bpm_core.task_version v on v.tenant_id = t.tenant_id and v.id = t.task_version_id
+     where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
+     order by f.task_id, f.item),
+  ended as (
+    update bpm_core.task_instance t
+       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
+           available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
+           worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
+           claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
+           lease_until  = case when f.retryable and t.attempt < t.max_attempts then null else t.lease_until end
+      from failed f
+     where t.tenant_id = f.tenant_id and t.id = f.task_id
+    returning t as task, f.error, f.worker_id, f.claimed_at, f.lease_until),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+    select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
+           case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
+           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
+      from ended e),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, (e.task).workflow_instance_id, p_now,
+           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
+           (e.task).token_id, (e.task).node_id, e.worker_id,
+           jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
+      from ended e)
+  select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
+    into v_settled, v_exhausted
+    from ended e;
+  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
+  return query select s.* from unnest(v_settled) s;
+end
+$$;
+
+-- from 50_work/throw_error.sql
+-- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
+-- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
+-- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
+-- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
+create or replace function bpm.throw_error(
+  p_task_id uuid, p_fencing_token bigint, p_error_code text, p_message text default null, p_variables jsonb default '{}', p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message);
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An error code has 1 to 200 characters.', jsonb_build_object('code', p_error_code));
+  elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
+  task_id := p_task_id;
+  if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
+  else
+    outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
+    if outcome not in ('Done', 'Failed') then
+      perform bpm_core.raise_outcome('task', p_task_id, outcome, 'Done');
+    end if;
+  end if;
+  instance_status := (select w.status from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
+  return next;
+end
+$$;
+
+-- from 50_work/tick_leases.sql
+-- The reaper: leases that ran out are failures of kind LeaseExpired. Picks unlocked, locks the instances nobody holds, then the tasks, then looks again.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Writes:   as settle_failures. Locks: workflow_instance skip locked, then task_instance.
+create or replace function bpm_core.tick_leases(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan     record;
+  v_found    bpm_core.candidate[];
+  v_locked   uuid[];
+  v_failures bpm_core.failure[];
+  v_last     bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(t.lease_until, t.id, t.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.task_instance t
+     where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until <= p_now and (t.lease_until, t.id) > (r_scan.from_at, r_scan.from_id)
+     order by t.lease_until, t.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    perform bpm_core.lock_tasks(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_failures := array(
+      select row(1, t.id, t.fencing_token,
+                 jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
+        from (select p_tenant_id as tenant_id, c.* from unnest(v_found) c offset 0) c
+        join bpm_core.task_instance t on t.tenant_id = c.tenant_id and t.id = c.id
+       where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
+    v_result.done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+    v_last := bpm_core.last_handled(v_found, v_locked);
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select t.lease_until
+      from bpm_core.task_instance t
+     where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until > p_now
+     order by t.lease_until
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 50_work/unclaim_user_task.sql
+-- A person gives a user task back.
+-- Returns:  one row: task_id, outcome Done, assignee (null).
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open.
+-- Writes:   task_instance, audit_event. Locks: task_instance.
+create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+  if r_task.assignee is not null then
+    if r_task.assignee <> v_actor then
+      perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
+        jsonb_build_object('claimed_by', r_task.assignee));
+    end if;
+    update bpm_core.task_instance t set assignee = null where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimUserTask', 'task_instance', p_task_id::text);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, null::text;
+end
+$$;
+
+-- from 60_decision/apply_approval_effects.sql
+-- Lets decided approvals take effect whose effect is still pending; tick does so by itself.
+-- Returns:  integer, how many took effect.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+-- Locks:    workflow_instance, skip locked.
+-- Source:   seed A, 2.3, the startup sweep.
+create or replace function bpm.apply_approval_effects(p_limit integer default 100, p_tenant_id text default '')
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  -- Nothing is decided here, so whoever works or operates may drive it.
+  perform bpm_core.enter_call(p_tenant_id,
+    case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+end
+$$;
+
+-- from 60_decision/apply_decisions.sql
+-- Under the locks of their instances: lets decided approvals take effect, each exactly once. Approved offers the task; Rejected and Expired
+-- raise the BPMN error ApprovalRejected where the token rests; where nobody catches it the instance fails (bury_rejections).
+-- A decision whose token has left in the meantime (a timer, an error) is void: Applied without effect. One of a suspended instance waits.
+-- Give it at most one approval per instance: the first may end what the second stands on.
+-- Returns:  integer, how many are Applied now.
+-- Writes:   approval_record, workflow_instance, history_event, and what the effect writes.
+create or replace function bpm_core.apply_decisions(p_tenant_id text, p_approvals uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_decided  bpm_core.decided_approval[];
+  v_uncaught bpm_core.thrown[];
+begin
+  with due as materialized (
+    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, w.id as instance_id, w.workflow_version_id, t.scope_id, t.id as token_id,
+           t.state = 'Waiting' and t.node_id = a.node_id and t.visit = a.visit as standing
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_approvals) i(id) offset 0) i
+      join bpm_core.approval_record a on a.tenant_id = i.tenant_id and a.id = i.id
+      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and w.status <> 'Suspended'),
+  applied as (
+    update bpm_core.approval_record a
+       set effect = 'Applied'
+      from due d
+     where a.tenant_id = d.tenant_id and a.id = d.id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select d.tenant_id, d.instance_id, bpm_core.now(), 'ApprovalApplied', d.token_id, d.node_id, 'Pending', 'Applied',
+           jsonb_build_object('approval', d.id, 'status', d.status) || case when d.standing then '{}'::jsonb else '{"void": true}'::jsonb end
+      from due d)
+  select array_agg(row(d.id, d.status, row(d.tenant_id, d.instance_id, d.workflow_version_id, d.scope_id, d.token_id, d.node_id, null, null)::bpm_core.moving,
+                       d.standing, d.decided_by, d.note)::bpm_core.decided_approval)
+    into v_decided
+    from due d;
+  perform bpm_core.bump_instances(p_tenant_id, array(select (d.token).instance_id from unnest(v_decided) d));
+  perform bpm_core.offer_tasks(p_tenant_id, array(
+    select (d.token).token_id from unnest(v_decided) d where d.standing and d.status = 'Approved'));
+  v_uncaught := bpm_core.raise_errors(array(
+    select row(d.n, d.token, 'ApprovalRejected', d.note)::bpm_core.thrown
+      from unnest(v_decided) with ordinality d(approval_id, status, token, standing, decided_by, note, n)
+     where d.standing and d.status <> 'Approved'));
+  perform bpm_core.bury_rejections(p_tenant_id, array(select v_decided[u.handle] from unnest(v_uncaught) u));
+  return coalesce(cardinality(v_decided), 0);
+end
+$$;
+
+-- from 60_decision/bury_rejections.sql
+-- Rejections nobody caught: a dead letter each, which cannot be requeued, and the instances fail with everything in them.
+-- No incident: nothing could resolve it.
+-- Writes:   dead_letter, and what fail_instances writes.
+create or replace function bpm_core.bury_rejections(p_tenant_id text, p_rejected bpm_core.decided_approval[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if cardinality(p_rejected) = 0 then
+    return;
+  end if;
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, kind, error, variables, created_at)
+  select (r.token).tenant_id, bpm_core.new_id(), (r.token).instance_id, (r.token).token_id, 'Approval',
+         jsonb_build_object('code', 'ApprovalRejected', 'approval', r.approval_id, 'node', (r.token).node_id, 'status', r.status,
+                            'decided_by', r.decided_by, 'message', r.note),
+         v.variables, v_now
+    from unnest(p_rejected) r
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
+  perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
+                                  jsonb_build_object('code', 'ApprovalRejected'));
+end
+$$;
+
+-- from 60_decision/check_decidable.sql
+-- Under the lock: may this be decided so by this actor, or was it?
+-- Raises:   BP403 the actor is excluded. BP409 closed, or decided otherwise; the detail is the first outcome.
+create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first jsonb := jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
+                                      'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note);
+begin
+  if p_approval.status = 'Cancelled' then
+    perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), v_first);
+  elsif p_approval.status = 'Pending' then
+    if p_actor = any (p_approval.excluded_actors) then
+      perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
+        jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor), 'Let somebody decide who had no part in it.');
+    end if;
+  elsif p_approval.status::text <> p_decision then
+    perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
+      v_first, 'A decision is taken once.');
+  end if;
+end
+$$;
+
+-- from 60_decision/check_decision.sql
+-- The arguments of a decision.
+-- Raises:   BP422 decision or note out of range.
+create or replace function bpm_core.check_decision(p_decision text, p_note text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_decision is null or p_decision not in ('Approved', 'Rejected') then
+    perform bpm_core.fail('BP422', format('%s is no decision.', coalesce(quote_literal(p_decision), 'null')),
+      jsonb_build_object('decision', p_decision), 'Decide Approved or Rejected.');
+  elsif length(p_note) > 4000 then
+    perform bpm_core.fail('BP422', format('The note has %s characters; at most 4000.', length(p_note)), jsonb_build_object('length', length(p_note)));
+  end if;
+end
+$$;
+
+-- from 60_decision/close_approvals.sql
+-- Closes the open approvals of tokens that are taken off their node, or end with their instance.
+-- Writes:   approval_record, history_event. The instances are locked.
+create or replace function bpm_core.close_approvals(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with open as materialized (
+    select a.tenant_id, a.id
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tokens) k(id) offset 0) k
+      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
+      join bpm_core.approval_record a on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.token_id = t.id
+     where a.status = 'Pending'),
+  closed as (
+    update bpm_core.approval_record a
+       set status = 'Cancelled'
+      from open o
+     where a.tenant_id = o.tenant_id and a.id = o.id
+    returning a.tenant_id, a.workflow_instance_id, a.token_id, a.node_id, a.id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'ApprovalClosed', c.token_id, c.node_id, 'Pending', 'Cancelled',
+         jsonb_build_object('approval', c.id)
+    from closed c;
+end
+$$;
+
+-- from 60_decision/decide_approval.sql
+-- Decides an approval, once, and lets the decision take effect in the same transaction.
+-- The same decision again gets the first outcome, and drives its effect if that is still pending.
+-- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow).
+-- Raises:   BP403 not granted, or the actor is excluded. BP404 no such approval. BP409 decided otherwise before, or closed (detail: the first outcome).
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
+-- Writes:   approval_record, history_event, audit_event, and what the effect writes.
+-- Locks:    workflow_instance.
+-- Source:   seed A, 2.3; seed B, transaction cookbook, "Review".
+create or replace function bpm.decide_approval(
+  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
+returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_instance uuid;
+  r_approval bpm_core.approval_record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_decision(p_decision, p_note);
+  select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
+  select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  perform bpm_core.check_decidable(r_approval, p_decision, v_actor);
+  if r_approval.status = 'Pending' then
+    perform bpm_core.record_decision(r_approval, p_decision::bpm_core.approval_status, v_actor, p_note);
+  end if;
+  perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
+  return query
+  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
+    from bpm_core.approval_record a
+    join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+   where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+end
+$$;
+
+-- from 60_decision/drive_approval_effects.sql
+-- Picks decided approvals whose effect is pending, oldest decision first, at most one per instance, and lets them take effect.
+-- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over.
+-- Returns:  integer, how many took effect.
+-- Locks:    workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_effects(p_tenant_id text, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_found     uuid[];
+  v_instances uuid[];
+  v_locked    uuid[];
+begin
+  with oldest as materialized (
+    select a.id, a.workflow_instance_id, a.decided_at
+      from bpm_core.approval_record a
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+       and exists (select from bpm_core.workflow_instance w
+                    where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended')
+     order by a.decided_at, a.id
+     limit p_limit)
+  select array_agg(f.id), array_agg(f.workflow_instance_id)
+    into v_found, v_instances
+    from (select distinct on (o.workflow_instance_id) o.id, o.workflow_instance_id
+            from oldest o
+           order by o.workflow_instance_id, o.decided_at, o.id) f;
+  if v_found is null then
+    return 0;
+  end if;
+  v_locked := bpm_core.try_lock_instances(p_tenant_id, v_instances);
+  return bpm_core.apply_decisions(p_tenant_id, array(
+    select f.id from unnest(v_found, v_instances) f(id, instance_id) where f.instance_id = any (v_locked)));
+end
+$$;
+
+-- from 60_decision/enter_approval_tasks.sql
+-- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
+-- Writes:   token, approval_record, history_event; timer where the node has boundary timers.
+create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with rested as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
+      from unnest(p_arriving) a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id
+    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, a.flow_id, t.visit),
+  asked as (
+    insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
+    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
+      from rested r
+      join bpm_core.workflow_task_binding b
+        on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
+    returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
+         jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
+    from asked a;
+  perform bpm_core.arm_boundary_timers(p_arriving);
+  return '{}';
+end
+$$;
+
+-- from 60_decision/record_decision.sql
+-- Under the lock: writes the decision of a pending approval. Its effect is still to come.
+-- Writes:   approval_record, history_event, audit_event.
+create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.approval_record a
+     set status = p_status, decided_by = p_actor, decided_at = v_now, note = p_note
+   where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'note', p_note)));
+  perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
+    jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
+                       'task_type', p_approval.task_type));
+end
+$$;
+
+-- from 70_delivery/accept_marks.sql
+-- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
+-- that an attempt whose end nobody knew did arrive. Of several marks of one command the first counts.
+-- Writes:   as move_commands.
+create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
+               coalesce(a.attempt, o.attempt), null)::bpm_core.command_move
+      from (select distinct on (x.command_id) p_tenant_id as tenant_id, x.* from unnest(p_marks) x order by x.command_id, x.item offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, o.attempt < o.max_attempts, o.first_sent_at is not null) v
+      left join lateral (
+        select t.attempt
+          from bpm_core.delivery_attempt t
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a on true
+     where case
+             when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
+             when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
+             else false end));
+end
+$$;
+
+-- from 70_delivery/allow_resend.sql
+-- May this Unknown command be sent again by hand? If so it gets one attempt more, should it have none left.
+-- Raises:   BP422 the receiver's profile does not allow it, or the receiver may have forgotten the key.
+-- Writes:   outbox.
+create or replace function bpm_core.allow_resend(p_command bpm_core.outbox)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_until timestamptz := bpm_core.resend_until(p_command.first_sent_at, p_command.destination_snapshot);
+begin
+  if not (p_command.destination_snapshot ->> 'resend_allowed')::boolean then
+    perform bpm_core.fail('BP422', format('Destination %s does not allow sending a command again.', p_command.destination_code),
+      jsonb_build_object('command_id', p_command.command_id, 'cause', 'ResendNotAllowed'),
+      'Find out at the receiver whether it arrived, then reconcile it as Sent or Failed.');
+  elsif v_until <= bpm_core.now() then
+    perform bpm_core.fail('BP422', format('Destination %s may have forgotten the key of command %s.', p_command.destination_code, p_command.command_id),
+      jsonb_build_object('command_id', p_command.command_id, 'cause', 'RetentionOver', 'until', v_until),
+      'Find out at the receiver whether it arrived, then reconcile it as Sent or Failed.');
+  end if;
+  update bpm_core.outbox o
+     set max_attempts = greatest(o.max_attempts, o.attempt + 1)
+   where o.tenant_id = p_command.tenant_id and o.id = p_command.id;
+end
+$$;
+
+-- from 70_delivery/bury_commands.sql
+-- Failed commands: an incident and a dead letter each. The token has moved on long ago, so the incident stops nothing and carries no token.
+-- Writes:   incident, dead_letter, history_event.
+create or replace function bpm_core.bury_commands(p_tenant_id text, p_failed bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if cardinality(p_failed) = 0 then
+    return;
+  end if;
+  with buried as materialized (
+    select o.tenant_id, bpm_core.new_id() as incident_id, o.workflow_instance_id, o.node_id, o.id, o.payload, m.failure,
+           format('Command %s to %s at %s failed in attempt %s of %s: %s.', o.command_id, o.destination_code, o.node_id, o.attempt, o.max_attempts,
+                  m.failure) as message,
+           jsonb_build_object('command', o.command_id, 'destination', o.destination_code, 'attempt', o.attempt, 'error', o.last_error,
+                              'may_have_arrived', o.first_sent_at is not null) as detail
+      from (select p_tenant_id as tenant_id, m.* from unnest(p_failed) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
+    select b.tenant_id, b.incident_id, b.workflow_instance_id, b.node_id, b.failure, b.message, b.detail, v_now
+      from buried b),
+  kept as (
+    insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, outbox_id, incident_id, kind, error, payload, created_at)
+    select b.tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.id, b.incident_id, 'Command',
+           b.detail || jsonb_build_object('code', b.failure), b.payload, v_now
+      from buried b)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+  select b.tenant_id, b.workflow_instance_id, v_now, 'IncidentOpened', b.node_id,
+         jsonb_build_object('incident', b.incident_id, 'code', b.failure, 'message', b.message)
+    from buried b;
+end
+$$;
+
+-- from 70_delivery/cancel_commands.sql
+-- Cancels the commands of ended instances that never left: Pending and never possibly seen by the receiver. What is being sent, is Unknown, or is
+-- to be sent again finishes its own life.
+-- Writes:   outbox, history_event. The instances are locked; a claim holds its rows only for a moment and waits for nobody.
+create or replace function bpm_core.cancel_commands(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with cancelled as (
+    update bpm_core.outbox o
+       set state = 'Cancelled', ended_at = v_now
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id) offset 0) i
+     where o.tenant_id = i.tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+         jsonb_build_object('command', c.command_id)
+    from cancelled c;
+end
+$$;
+
+-- from 70_delivery/cap_json.sql
+-- Keeps what a receiver said within bounds: beyond 64 kB only its size and hash are kept. To refuse it would turn a delivery into an unknown one.
+-- Returns:  jsonb.
+create or replace function bpm_core.cap_json(p_value jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select case when octet_length(p_value::text) > 65536
+              then jsonb_build_object('omitted_bytes', octet_length(p_value::text),
+                                      'sha256', encode(sha256(convert_to(p_value::text, 'UTF8')), 'hex'))
+              else p_value end
+$$;
+
+-- from 70_delivery/check_reconciliation.sql
+-- The arguments of a reconciliation.
+-- Raises:   BP422 outcome, receipt or reason out of range.
+create or replace function bpm_core.check_reconciliation(p_outcome text, p_receipt jsonb, p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_outcome is null or p_outcome not in ('Sent', 'Failed', 'Resend', 'Manual') then
+    perform bpm_core.fail('BP422', format('%s is no outcome of a reconciliation.', coalesce(quote_literal(p_outcome), 'null')),
+      jsonb_build_object('outcome', p_outcome), 'Say Sent, Failed, Resend or Manual.');
+  elsif octet_length(p_receipt::text) > 65536 then
+    perform bpm_core.fail('BP422', format('The receipt has %s bytes; at most 65536.', octet_length(p_receipt::text)),
+      jsonb_build_object('bytes', octet_length(p_receipt::text)));
+  elsif length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)),
+      jsonb_build_object('length', length(p_reason)));
+  end if;
+end
+$$;
+
+-- from 70_delivery/claim_commands.sql
+-- Hands out commands that are due to one worker, oldest first, each with a lease and a fencing token. Commit, then send, then bpm.mark_commands.
+-- Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
+-- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
+-- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+-- Source:   seed B, transaction cookbook, "Deliver".
+create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
+returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
+               business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  return query
+  select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
+         c.process_instance_id, c.payload, c.payload_hash
+    from bpm_core.claim_pending_commands(p_tenant_id, p_worker, '-infinity', '00000000-0000-0000-0000-000000000000', p_limit, p_lease,
+                                         bpm_core.now()) c;
+end
+$$;
+
+-- from 70_delivery/claim_commands_at.sql
+-- Like claim_commands, from where the caller's positions stand; what runners use. Hand back the positions with the next claim, also after an
+-- empty one. After a rolled-back claim drop them.
+-- Returns:  one row: commands jsonb (array of objects with the columns of claim_commands), positions jsonb (opaque),
+--           next_due_at (when the next command falls due; null: none known).
+-- Raises:   BP403, BP422 as claim_commands; BP400 positions that are not ours.
+-- Writes:   outbox. Locks: outbox, skip locked.
+create or replace function bpm.claim_commands_at(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_tenant_id text default '')
+returns table (commands jsonb, positions jsonb, next_due_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz;
+  v_position bpm_core.pick_position;
+  r_scan     record;
+  v_claimed  bpm_core.claimed_command[];
+  v_count    integer;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
+  v_position := bpm_core.read_position(p_positions -> 'pending');
+  select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
+  v_claimed := array(
+    select c from bpm_core.claim_pending_commands(p_tenant_id, p_worker, r_scan.from_at, r_scan.from_id, p_limit, p_lease, v_now) c);
+  v_count := cardinality(v_claimed);
+  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(v_claimed) c), '[]');
+  positions := jsonb_build_object('pending', to_jsonb(bpm_core.pick_end(
+    v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claimed[v_count].available_at, v_claimed[v_count].outbox_id,
+    v_count < p_limit, v_now)));
+  if v_count < p_limit then
+    next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
+  end if;
+  return next;
+end
+$$;
+
+-- from 70_delivery/claim_pending_commands.sql
+-- The picker of commands: leases what is due behind (p_from_at, p_from_id), oldest first.
+-- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
+-- one whose payload is not the one that was hashed (check_invariants shows it).
+-- Returns:  the commands as leased.
+-- Locks:    outbox, skip locked. Never an instance row.
+create or replace function bpm_core.claim_pending_commands(
+  p_tenant_id text, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns setof bpm_core.claimed_command
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  with picked as materialized (
+    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id
+       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+       and o.payload_hash = bpm_core.payload_hash(o.payload)
+     order by o.available_at, o.id
+     limit p_limit
+       for no key update skip locked),
+  leased as (
+    update bpm_core.outbox o
+       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + p.lease, review_at = null
+      from picked p
+     where o.tenant_id = p.tenant_id and o.id = p.id
+    returning o.*)
+  select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
+         p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
+    from leased l
+    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   order by l.available_at, l.id;
+end
+$$;
+
+-- from 70_delivery/command_delay.sql
+-- How long until a command is tried again: the destination's backoff, doubled with every attempt, capped, lengthened at random by up to a tenth
+-- so that what failed together does not come back together.
+-- Returns:  interval.
+create or replace function bpm_core.command_delay(p_profile bpm_core.destination, p_attempt integer)
+returns interval
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select least(p_profile.backoff_cap, p_profile.backoff * power(2, least(greatest(p_attempt, 1) - 1, 20))) * (1 + random() / 10)
+$$;
+
+-- from 70_delivery/commands_due.sql
+-- When does the next command fall due after p_after?
+-- Returns:  timestamptz, null when none is planned.
+create or replace function bpm_core.commands_due(p_tenant_id text, p_after timestamptz)
+returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select o.available_at
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.available_at > p_after
+     order by o.available_at
+     limit 1);
+end
+$$;
+
+-- from 70_delivery/enter_send_tasks.sql
+-- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
+-- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
+-- Writes:   outbox, history_event; incident.
+create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set intervalstyle = 'iso_8601'
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_leaving  bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
+begin
+  with sending as materialized (
+    select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
+           d.id as destination_id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot,
+           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+      from unnest(p_arriving) a
+      join bpm_core.workflow_task_binding b
+        on b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id
+      left join bpm_core.destination d on d.tenant_id = b.tenant_id and d.code = coalesce(b.destination_code, b.task_type)
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
+  written as (
+    insert into bpm_core.outbox (
+      tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
+      payload, payload_hash, available_at, max_attempts, created_at)
+    select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
+           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
+      from sending s
+     where s.destination_id is not null),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
+           jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
+      from sending s
+     where s.destination_id is not null)
+  select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
+         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
+           filter (where s.destination_id is null)
+    into v_leaving, v_troubles
+    from sending s;
+  perform bpm_core.open_incidents(v_troubles);
+  return coalesce(v_leaving, '{}');
+end
+$$;
+
+-- from 70_delivery/expire_commands.sql
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Returns:  integer, how many.
+-- Writes:   as move_commands.
+create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_moves bpm_core.command_move[] := array(
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
+      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
+     where o.state = 'Sending' and o.lease_until <= p_now);
+begin
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  return cardinality(v_moves);
+end
+$$;
+
+-- from 70_delivery/first_reconciliation.sql
+-- The answer to a reconciliation of a command that is not (or no longer) Unknown: the first answer if it was reconciled just so.
+-- Returns:  text, the state it was given.
+-- Raises:   BP409 in every other case; the detail is what stands.
+create or replace function bpm_core.first_reconciliation(p_command bpm_core.outbox, p_outcome text, p_receipt jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_last jsonb := (
+    select e.detail
+      from bpm_core.audit_event e
+     where e.tenant_id = p_command.tenant_id and e.aggregate_type = 'command' and e.aggregate_id = p_command.command_id::text
+       and e.action = 'ReconcileCommand'
+     order by e.at desc
+     limit 1);
+begin
+  if v_last ->> 'outcome' = p_outcome and coalesce(v_last -> 'receipt', 'null') = coalesce(p_receipt, 'null') then
+    return v_last ->> 'state';
+  end if;
+  perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Unknown can be reconciled.', p_command.command_id, p_command.state),
+    jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
+end
+$$;
+
+-- from 70_delivery/judge_delivery.sql
+-- What an attempt's outcome means for the command: the table "what happened / goes to" of the model, with the receiver's profile.
+-- p_tries_left: attempts are left. p_arrived: an earlier attempt may have arrived; then a command that cannot be tried again is Unknown, not Failed.
+-- Returns:  state; arrived, whether the receiver may have seen the command by now; failure, the incident's code when the state is Failed.
+create or replace function bpm_core.judge_delivery(
+  p_reported text, p_receipt jsonb, p_profile bpm_core.destination, p_tries_left boolean, p_arrived boolean,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_meaning text := p_reported;
+begin
+  if p_reported = 'Conflict' then
+    v_meaning := case p_profile.conflict_means when 'Sent' then 'AlreadyDone' when 'Pending' then 'InProgress' else 'KeyReused' end;
+  elsif p_reported = 'ReceiverError' then
+    v_meaning := case when p_profile.server_error_safe then 'NotSent' else 'Unknown' end;
+  elsif p_reported = 'Sent' and p_profile.receipt_path is not null
+        and coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, p_profile.receipt_path)), 'null') = 'null' then
+    v_meaning := 'Unknown';
+  end if;
+  arrived := p_arrived or v_meaning in ('Sent', 'AlreadyDone', 'Unknown', 'InProgress');
+  case v_meaning
+    when 'Sent', 'AlreadyDone' then
+      state := 'Sent';
+    when 'Unknown' then
+      state := 'Unknown';
+    when 'InProgress', 'NotSent', 'Throttled' then
+      state := case when p_tries_left then 'Pending' when arrived then 'Unknown' else 'Failed' end;
+      failure := case when state = 'Failed' then 'DeliveryExhausted' end;
+    when 'Refused', 'KeyReused' then
+      state := 'Failed';
+      failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
+  end case;
+end
+$$;
+
+-- from 70_delivery/mark_commands.sql
+-- Says what became of attempts to deliver. Which state follows the database decides, by the profile of the receiver frozen in the command.
+-- p_items: [{"command_id", "fencing_token", "outcome", "receipt": {…}, "detail": {…}, "retry_after_seconds": n}], at most 1,000; outcome is
+--   Sent (with its receipt), NotSent (nothing left this machine), Unknown (written, then silence), InProgress (the receiver is at it),
+--   Conflict (409: what it means is in the profile), Refused (3xx, 4xx), KeyReused (with another payload), Throttled (429, 503 with a time),
+--   ReceiverError (500, 502, 504, 503 without a time).
+-- Returns:  one row per item: item (from 1), command_id, outcome (Sent, Pending, Failed, Unknown; the same for an unchanged repeat; Conflict,
+--           LeaseLost, Cancelled, NotFound), state.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance. No command row is waited for: under this lock only claims touch any, and those Pending.
+-- Source:   seed B, transaction cookbook, "Deliver".
+create or replace function bpm.mark_commands(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_marks bpm_core.mark[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_marks := bpm_core.parse_marks(p_items);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select o.workflow_instance_id
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
+  perform bpm_core.accept_marks(p_tenant_id, v_marks);
+  return query
+  select m.item, m.command_id, a.outcome, a.state
+    from unnest(v_marks) m
+   cross join lateral bpm_core.mark_outcome(p_tenant_id, m) a
+   order by m.item;
+end
+$$;
+
+-- from 70_delivery/mark_outcome.sql
+-- The answer to one mark, after those that counted were taken: an unchanged repeat gets the first answer.
+-- Returns:  outcome and state.
+create or replace function bpm_core.mark_outcome(p_tenant_id text, p_mark bpm_core.mark, out outcome bpm.outcome, out state text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_outbox_id uuid;
+  r_attempt   record;
+begin
+  select o.id, o.state::text into v_outbox_id, state
+    from bpm_core.outbox o
+   where o.tenant_id = p_tenant_id and o.command_id = p_mark.command_id;
+  if not found then
+    outcome := 'NotFound';
+    return;
+  end if;
+  select a.outcome, a.content_hash = p_mark.content_hash as repeated
+    into r_attempt
+    from bpm_core.delivery_attempt a
+   where a.tenant_id = p_tenant_id and a.outbox_id = v_outbox_id and a.fencing_token = p_mark.fencing_token and a.content_hash is not null
+   order by a.content_hash = p_mark.content_hash desc
+   limit 1;
+  if r_attempt.repeated then
+    outcome := r_attempt.outcome::text::bpm.outcome;
+    state := r_attempt.outcome;
+  else
+    outcome := case when r_attempt is not null then 'Conflict' when state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end;
+  end if;
+end
+$$;
+
+-- from 70_delivery/move_commands.sql
+-- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
+-- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
+-- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with move as materialized (
+    select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
+           m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
+           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+      from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+  moved as (
+    update bpm_core.outbox o
+       set state         = m.state,
+           worker_id     = null,
+           lease_until   = null,
+           available_at  = case when m.state = 'Pending' then v_now + m.delay else o.available_at end,
+           first_sent_at = m.first_sent_at,
+           review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
+                                when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
+                                  then v_now + m.delay end,
+           receipt       = coalesce(m.receipt, o.receipt),
+           last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
+           ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
+      from move m
+     where o.tenant_id = m.tenant_id and o.id = m.id),
+  attempted as (
+    insert into bpm_core.delivery_attempt (
+      tenant_id, outbox_id, attempt, late, worker_id, fencing_token, claimed_at, ended_at, reported, outcome, receipt, detail, content_hash)
+    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending', coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
+           coalesce(a.claimed_at, m.claimed_at), v_now, m.reported, m.state, m.receipt, m.detail, m.content_hash
+      from move m
+      left join bpm_core.delivery_attempt a
+        on a.tenant_id = m.tenant_id and a.outbox_id = m.id and a.attempt = m.attempt and not a.late
+     where m.was = 'Sending' or m.reported is not null)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select m.tenant_id, m.workflow_instance_id, v_now,
+         case when m.actor is not null then 'CommandReconciled' when m.state = 'Pending' then 'CommandRetried'
+              else 'Command' || m.state end::bpm_core.history_kind,
+         m.token_id, m.node_id, m.was::text, m.state::text, coalesce(m.actor, m.worker_id),
+         jsonb_strip_nulls(jsonb_build_object('command', m.command_id, 'attempt', m.attempt, 'reported', m.reported))
+         || jsonb_build_object('detail', m.detail)
+    from move m;
+  perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+end
+$$;
+
+-- from 70_delivery/parse_marks.sql
+-- Reads the items of mark_commands.
+-- Returns:  mark[], item counts from 1.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.parse_marks(p_items jsonb)
+returns bpm_core.mark[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcomes constant text[] := '{Sent,NotSent,Unknown,InProgress,Conflict,Refused,KeyReused,Throttled,ReceiverError}';
+  v_bad      bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome',
+               nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
+               -- A receiver may ask for patience, not for being forgotten.
+               make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8),
+               sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
+-- from 70_delivery/payload_hash.sql
+-- What freezes a payload: kept when the command is written, compared before every attempt.
+-- Returns:  bytea, sha256 of the payload's text in UTF-8.
+create or replace function bpm_core.payload_hash(p_payload jsonb)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(convert_to(p_payload::text, 'UTF8')) $$;
+
+-- from 70_delivery/reconcile_command.sql
+-- A person, or a probe, says what became of a command whose delivery is Unknown: Sent, Failed, Resend (the same key again, where the receiver's
+-- profile allows it and while it still knows the key), or Manual (a person takes it over; later Sent, Failed or Resend).
+-- Returns:  one row: command_id, state. The same call again gets the first answer.
+-- Raises:   BP403. BP404 no such command. BP409 it is not Unknown (detail: its state). BP422 no such outcome, receipt over 64 kB, reason over 4,000
+--           characters, Resend not allowed or too late. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event, audit_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance.
+create or replace function bpm.reconcile_command(
+  p_command_id uuid, p_outcome text, p_receipt jsonb default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (command_id uuid, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_instance uuid;
+  v_state    bpm_core.command_state;
+  r_command  bpm_core.outbox;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reconciliation(p_outcome, p_receipt, p_reason);
+  select o.workflow_instance_id into v_instance from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no command %s.', p_command_id), jsonb_build_object('command_id', p_command_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
+  select o.* into r_command from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if r_command.state not in ('Unknown', 'Reconciling', 'Manual') then
+    return query select p_command_id, bpm_core.first_reconciliation(r_command, p_outcome, p_receipt);
+    return;
+  end if;
+  v_state := case p_outcome when 'Resend' then 'Pending' else p_outcome end;
+  if v_state <> r_command.state then
+    if v_state = 'Pending' then
+      perform bpm_core.allow_resend(r_command);
+    end if;
+    perform bpm_core.move_commands(p_tenant_id, array[
+      row(r_command.id, v_state, true, case when v_state = 'Failed' then 'DeliveryFailed' end, null, p_receipt,
+          jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), interval '0', null, r_command.attempt, v_actor)::bpm_core.command_move]);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ReconcileCommand', 'command', p_command_id::text, null, p_reason,
+      jsonb_build_object('outcome', p_outcome, 'from', r_command.state, 'state', v_state, 'receipt', p_receipt));
+  end if;
+  return query select p_command_id, v_state::text;
+end
+$$;
+
+-- from 70_delivery/resend_until.sql
+-- Until when a command the receiver may have seen may be sent again: its whole lease must lie within the receiver's memory of our key.
+-- Returns:  timestamptz.
+create or replace function bpm_core.resend_until(p_first_sent_at timestamptz, p_destination jsonb)
+returns timestamptz
+language sql stable parallel safe
+as $$ select p_first_sent_at + (p_destination ->> 'key_retention')::interval - (p_destination ->> 'lease')::interval $$;
+
+-- from 70_delivery/review_commands.sql
+-- Under the locks of their instances: goes on with commands whose review_at has come. Unknown ones are released to be sent again, as long as an
+-- attempt ends within the receiver's memory of our key; released ones that nobody claimed in that time are Unknown for good.
+-- Returns:  integer, how many.
+-- Writes:   as move_commands.
+create or replace function bpm_core.review_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_moves   bpm_core.command_move[];
+  v_dropped integer;
+begin
+  -- A tick that came too late: the plan to send again is dropped, the state stays.
+  update bpm_core.outbox o
+     set review_at = null
+    from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
+   where o.tenant_id = i.tenant_id and o.id = i.id and o.state = 'Unknown' and o.review_at <= p_now
+     and bpm_core.resend_until(o.first_sent_at, o.destination_snapshot) <= p_now;
+  get diagnostics v_dropped = row_count;
+  v_moves := array(
+    select row(o.id, case when o.state = 'Unknown' then 'Pending' else 'Unknown' end, true, null, null, null,
+               jsonb_build_object('reason', case when o.state = 'Unknown' then 'Resend' else 'RetentionOver' end),
+               interval '0', null, o.attempt, null)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
+      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
+     where o.state in ('Unknown', 'Pending') and o.review_at <= p_now);
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  return cardinality(v_moves) + v_dropped;
+end
+$$;
+
+-- from 70_delivery/tick_commands.sql
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Writes:   as move_commands. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.tick_commands(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan   record;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+  v_last   bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.outbox o
+     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+       and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
+     order by o.lease_until, o.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.expire_commands(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_last := bpm_core.last_handled(v_found, v_locked);
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select o.lease_until
+      from bpm_core.outbox o
+     where o.state = 'Sending' and o.tenant_id = p_tenant_id and o.lease_until > p_now
+     order by o.lease_until
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 70_delivery/tick_unknown.sql
+-- Unknown commands whose receiver's profile allows it are Pending again when their backoff is over, with the same key, while the receiver still
+-- knows it. Those released so and not claimed in time are Unknown again. The others only a person moves (reconcile_command).
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Writes:   as move_commands. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.tick_unknown(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  r_scan   record;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+  v_last   bpm_core.candidate;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select row(o.review_at, o.id, o.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.outbox o
+     where o.tenant_id = p_tenant_id and o.review_at <= p_now and (o.review_at, o.id) > (r_scan.from_at, r_scan.from_id)
+     order by o.review_at, o.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.review_commands(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_last := bpm_core.last_handled(v_found, v_locked);
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select o.review_at
+      from bpm_core.outbox o
+     where o.tenant_id = p_tenant_id and o.review_at > p_now
+     order by o.review_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 80_operation/api_version.sql
+-- Which versions of this interface the database serves; a driver outside the range refuses to work.
+-- Returns:  one row (lowest, highest). Open to all four roles, whatever their tenants.
+create or replace function bpm.api_version()
+returns table (lowest integer, highest integer)
+language sql immutable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$ select 1, 1 $$;
+
+-- from 80_operation/backlog_checks.sql
+-- ready(): what waits in one tenant: work nobody takes, time nobody keeps, and what only a person can mend. Warnings all.
+-- Returns:  health_check rows.
+create or replace function bpm_core.backlog_checks(p_tenant_id text)
+returns setof bpm_core.health_check
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
+  v_due   numeric;
+  v_count integer;
+begin
+  return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
+  select coalesce(extract(epoch from v_now - least(
+           (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
+           (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
+    into v_due;
+  return next row('tick', v_due < 300, false,
+    jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.dead_letter d where d.state = 'Open' and d.tenant_id = p_tenant_id limit 1000) c;
+  return next row('dead_letters', v_count = 0, false, jsonb_build_object('open', v_count))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit 1000) c;
+  return next row('incidents', v_count = 0, false, jsonb_build_object('open', v_count))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
+  return next row('unknown_commands', v_count = 0, false,
+    jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/check_invariants.sql
+-- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
+-- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
+-- Raises:   BP403.
+create or replace function bpm.check_invariants(p_tenant_id text default '')
+returns table (invariant text, tenant_id text, subject text, detail jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select v.* from bpm_core.invariant_i_01(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_02(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_03(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_04(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_06(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_07(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_08(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_09(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_10(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_11(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_12(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v;
+end
+$$;
+
+-- from 80_operation/count_ready.sql
+-- How many tasks of each type are ready, each counted to p_cap at most.
+-- Returns:  jsonb {task type: count}, at most 100 types.
+create or replace function bpm_core.count_ready(p_tenant_id text, p_cap integer)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_object_agg(y.task_type, n.tasks), '{}')
+    from bpm_core.ready_types(p_tenant_id, 100) y(task_type)
+   cross join lateral (
+     select count(*) as tasks
+       from (select from bpm_core.task_instance t
+              where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = y.task_type
+              limit p_cap) c) n
+$$;
+
+-- from 80_operation/create_history_partitions.sql
 -- Creates what is missing of the monthly partitions of history_event: the month before this one, this one, and p_months ahead.
 -- A table is made first and attached then, since attaching blocks no reader or writer of its siblings, unlike create … partition of.
 -- Months begin at midnight UTC, wherever the server stands.
@@ -2358,6 +8069,1289 @@ begin
 end
 $$;
 
+-- from 80_operation/history_since.sql
+-- From when on is history kept? Instances older than the oldest partition have lost theirs and cannot be judged by it.
+-- Returns:  timestamptz, the lower bound of the oldest partition.
+create or replace function bpm_core.history_since()
+returns timestamptz
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(min((regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''([^'']+)''\)'))[1]::timestamptz), 'infinity')
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'bpm_core.history_event'::regclass
+$$;
+
+-- from 80_operation/horizon_holders.sql
+-- Who keeps old row versions from being removed: sessions with an old snapshot, prepared transactions, replication slots.
+-- Returns:  rows, worst first: holder (text), transactions (how many the snapshot is behind), seconds (null where unknown).
+--           Sees the sessions of other users only where bpm_owner is a member of pg_read_all_stats (the bootstrap tries to make it one).
+create or replace function bpm_core.horizon_holders()
+returns table (holder text, transactions integer, seconds numeric)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select h.holder, h.transactions, h.seconds
+    from (
+      select format('session %s (%s, %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), a.backend_type), a.state) as holder,
+             greatest(age(a.backend_xmin), age(a.backend_xid)) as transactions,
+             round(extract(epoch from clock_timestamp() - a.xact_start), 1) as seconds
+        from pg_stat_activity a
+       where a.pid <> pg_backend_pid() and a.datid = (select d.oid from pg_database d where d.datname = current_database())
+         and (a.backend_xmin is not null or a.backend_xid is not null)
+      union all
+      select format('prepared transaction %s (%s)', p.gid, p.owner), age(p.transaction),
+             round(extract(epoch from clock_timestamp() - p.prepared), 1)
+        from pg_prepared_xacts p
+       where p.database = current_database()
+      union all
+      select format('replication slot %s (%s)', s.slot_name, case when s.active then 'active' else 'inactive' end),
+             greatest(age(s.xmin), age(s.catalog_xmin)), null
+        from pg_replication_slots s
+       where s.xmin is not null or s.catalog_xmin is not null) h
+   order by h.seconds desc nulls last, h.transactions desc
+   limit 5
+$$;
+
+-- from 80_operation/invariant_i_01.sql
+-- I-01: a token reaches a final state once and never leaves it. As history tells it.
+create or replace function bpm_core.invariant_i_01(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-01', s.tenant_id, 'token', s.token_id::text, 'a final token moved again',
+           jsonb_build_object('seq', s.seq, 'kind', s.kind, 'was', s.before, 'became', s.state))
+    from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
+            from bpm_core.token_step t
+           where t.tenant_id = p_tenant_id) s
+   where s.before in ('Completed', 'Terminated')
+$$;
+
+-- from 80_operation/invariant_i_02.sql
+-- I-02: only moves listed in token_transition happen. History does not tell of the states Ready and Executing that a token passes through
+-- within one command, so one of them may lie between two rows.
+create or replace function bpm_core.invariant_i_02(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-02', s.tenant_id, 'token', s.token_id::text, 'a move that is not listed',
+           jsonb_build_object('seq', s.seq, 'kind', s.kind, 'from', s.before, 'to', s.state))
+    from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
+            from bpm_core.token_step t
+           where t.tenant_id = p_tenant_id) s
+   where s.before not in ('Completed', 'Terminated')
+     and s.before <> s.state
+     and not exists (
+       select from bpm_core.token_transition d where d.from_state::text = s.before and d.to_state::text = s.state)
+     and not exists (
+       select
+         from bpm_core.token_transition d
+         join bpm_core.token_transition e on e.from_state = d.to_state
+        where d.from_state::text = s.before and d.to_state in ('Ready', 'Executing') and e.to_state::text = s.state)
+  union all
+  select bpm_core.violation_of('I-02', t.tenant_id, 'token', t.id::text, 'Executing outlived its command', jsonb_build_object('since', t.updated_at))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.state = 'Executing'
+$$;
+
+-- from 80_operation/invariant_i_03.sql
+-- I-03: at most one claim succeeds per task attempt. A running attempt has not ended; no two attempts share a fencing token.
+create or replace function bpm_core.invariant_i_03(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-03', t.tenant_id, 'task', t.id::text, 'the running attempt has ended already',
+           jsonb_build_object('attempt', t.attempt, 'worker', t.worker_id, 'ended_by', e.worker_id, 'ended', e.state))
+    from bpm_core.task_instance t
+    join bpm_core.execution e on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt
+   where t.tenant_id = p_tenant_id and t.state = 'Executing'
+  union all
+  select bpm_core.violation_of('I-03', p_tenant_id, 'task', a.task_id::text, 'two attempts share a fencing token',
+           jsonb_build_object('fencing_token', a.fencing_token, 'attempts', array_agg(a.attempt order by a.attempt)))
+    from (select e.task_instance_id as task_id, e.attempt, e.fencing_token
+            from bpm_core.execution e
+           where e.tenant_id = p_tenant_id
+          union
+          select t.id, t.attempt, t.fencing_token
+            from bpm_core.task_instance t
+           where t.tenant_id = p_tenant_id and t.state = 'Executing') a
+   group by a.task_id, a.fencing_token
+  having count(*) > 1
+$$;
+
+-- from 80_operation/invariant_i_04.sql
+-- I-04: a stale fence or lease changes nothing. What a task became was brought by its last attempt: an accepted result belongs to the attempt
+-- that succeeded, and the attempt that succeeded is the last.
+create or replace function bpm_core.invariant_i_04(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-04', r.tenant_id, 'task', r.task_instance_id::text, 'a result of an attempt that did not succeed was accepted',
+           jsonb_build_object('attempt', r.attempt, 'execution', e.state))
+    from bpm_core.result r
+    left join bpm_core.execution e on e.tenant_id = r.tenant_id and e.task_instance_id = r.task_instance_id and e.attempt = r.attempt
+   where r.tenant_id = p_tenant_id and r.verdict = 'Accepted' and e.state is distinct from 'Succeeded'
+  union all
+  select bpm_core.violation_of('I-04', t.tenant_id, 'task', t.id::text, 'an attempt succeeded that was not the last',
+           jsonb_build_object('succeeded', e.attempt, 'fencing_token', e.fencing_token, 'last', t.attempt, 'last_fencing_token', t.fencing_token))
+    from bpm_core.execution e
+    join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
+   where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and (t.attempt <> e.attempt or t.fencing_token <> e.fencing_token)
+$$;
+
+-- from 80_operation/invariant_i_06.sql
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+create or replace function bpm_core.invariant_i_06(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with round as (
+    select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
+           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           (select count(*)
+              from bpm_core.parallel_join_arrival a
+              join bpm_core.workflow_flow f
+                on f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.flow_id = a.flow_id and f.target_id = a.node_id
+             where a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id
+               and a.node_id = j.node_id and a.round = j.round) as arrived
+      from bpm_core.parallel_join j
+      join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
+      left join bpm_core.workflow_node n
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
+     where j.tenant_id = p_tenant_id),
+  firing as (
+    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
+     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
+           jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
+                              'times', coalesce(f.times, 0)))
+    from round r
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+   cross join lateral (values
+     ('joined is not the number of arrivals', r.joined <> r.arrived),
+     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('complete, but did not fire', r.joined = r.expected and not r.fired),
+     ('fired before it was complete', r.fired and r.joined < r.expected),
+     ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
+   where x.broken
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', a.node_id, a.round, a.workflow_instance_id),
+           'an arrival without its round', jsonb_build_object('flow', a.flow_id, 'token', a.token_id))
+    from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_tenant_id
+     and not exists (select
+                       from bpm_core.parallel_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round = a.round)
+$$;
+
+-- from 80_operation/invariant_i_07.sql
+-- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
+-- a token that rests at a task node has its task.
+create or replace function bpm_core.invariant_i_07(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-07', t.tenant_id, 'task', t.id::text, 'a live task without a live token at its node and visit',
+           jsonb_build_object('state', t.state, 'node', t.node_id, 'visit', t.visit, 'token_state', k.state, 'token_node', k.node_id, 'token_visit', k.visit))
+    from bpm_core.task_instance t
+    left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held')
+     and (k.id is null or k.state in ('Completed', 'Terminated') or k.node_id <> t.node_id or k.visit <> t.visit)
+  union all
+  select bpm_core.violation_of('I-07', p_tenant_id, 'token', t.token_id::text, 'a token with several live tasks',
+           jsonb_build_object('tasks', array_agg(t.id order by t.id)))
+    from bpm_core.task_instance t
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held')
+   group by t.token_id
+  having count(*) > 1
+  union all
+  select bpm_core.violation_of('I-07', k.tenant_id, 'token', k.id::text, 'a token waits at a task node without a task',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+    from bpm_core.token k
+    join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind in ('ServiceTask', 'UserTask')
+     and not exists (select
+                       from bpm_core.task_instance t
+                      where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
+                        and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+$$;
+
+-- from 80_operation/invariant_i_08.sql
+-- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
+-- A release gives its attempt back by raising the maximum by one.
+create or replace function bpm_core.invariant_i_08(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-08', p_tenant_id, 'task', a.task_id::text, 'a later attempt has no higher fencing token',
+           jsonb_build_object('attempt', a.attempt, 'fencing_token', a.fencing_token, 'before', a.before))
+    from (select e.task_instance_id as task_id, e.attempt, e.fencing_token,
+                 lag(e.fencing_token) over (partition by e.task_instance_id order by e.attempt) as before
+            from bpm_core.execution e
+           where e.tenant_id = p_tenant_id) a
+   where a.fencing_token < a.before
+  union all
+  select bpm_core.violation_of('I-08', t.tenant_id, 'task', t.id::text, 'attempt or fencing token fell',
+           jsonb_build_object('attempt', t.attempt, 'fencing_token', t.fencing_token, 'highest_attempt', e.attempt, 'highest_fencing_token', e.fencing_token))
+    from bpm_core.task_instance t
+    join (select e.task_instance_id, max(e.attempt) as attempt, max(e.fencing_token) as fencing_token
+            from bpm_core.execution e
+           where e.tenant_id = p_tenant_id
+           group by e.task_instance_id) e on e.task_instance_id = t.id
+   where t.tenant_id = p_tenant_id and (t.attempt < e.attempt or t.fencing_token < e.fencing_token)
+  union all
+  select bpm_core.violation_of('I-08', t.tenant_id, 'task', t.id::text, 'the maximum was raised without a requeue',
+           jsonb_build_object('max_attempts', t.max_attempts, 'of_binding', b.max_attempts, 'released', coalesce(r.times, 0)))
+    from bpm_core.task_instance t
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+    left join (select e.task_instance_id, count(*) as times
+                 from bpm_core.execution e
+                where e.tenant_id = p_tenant_id and e.state = 'Released'
+                group by e.task_instance_id) r on r.task_instance_id = t.id
+   where t.tenant_id = p_tenant_id and t.max_attempts > b.max_attempts + coalesce(r.times, 0) and w.created_at >= (select bpm_core.history_since())
+     and not exists (select
+                       from bpm_core.history_event h
+                      where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
+                        and h.detail ->> 'task' = t.id::text)
+$$;
+
+-- from 80_operation/invariant_i_09.sql
+-- I-09: a Completed or Cancelled task is never claimed again; an expired lease never completes.
+create or replace function bpm_core.invariant_i_09(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-09', e.tenant_id, 'task', e.task_instance_id::text, 'completed after its lease had run out',
+           jsonb_build_object('attempt', e.attempt, 'lease_until', e.lease_until, 'ended_at', e.ended_at))
+    from bpm_core.execution e
+   where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and e.ended_at > e.lease_until
+  union all
+  select bpm_core.violation_of('I-09', e.tenant_id, 'task', e.task_instance_id::text, 'claimed again after it was completed',
+           jsonb_build_object('completed_in', e.attempt, 'claimed_in', l.attempt))
+    from bpm_core.execution e
+    join bpm_core.execution l on l.tenant_id = e.tenant_id and l.task_instance_id = e.task_instance_id and l.attempt > e.attempt
+   where e.tenant_id = p_tenant_id and e.state = 'Succeeded'
+  union all
+  select bpm_core.violation_of('I-09', t.tenant_id, 'task', t.id::text, 'in hand again after it was completed',
+           jsonb_build_object('state', t.state, 'completed_in', e.attempt, 'attempt', t.attempt))
+    from bpm_core.execution e
+    join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
+   where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and t.state <> 'Completed'
+  union all
+  select bpm_core.violation_of('I-09', h.tenant_id, 'task', e.task_instance_id::text, 'claimed again after it was cancelled',
+           jsonb_build_object('attempt', e.attempt, 'cancelled_at', h.at, 'claimed_at', e.claimed_at))
+    from bpm_core.history_event h
+    join bpm_core.execution e on e.tenant_id = h.tenant_id and e.task_instance_id = (h.detail ->> 'task')::uuid
+   where h.tenant_id = p_tenant_id and h.kind = 'TaskCancelled' and e.claimed_at > h.at
+$$;
+
+-- from 80_operation/invariant_i_10.sql
+-- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
+-- at a timer event has its timer.
+create or replace function bpm_core.invariant_i_10(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with ended as (
+    select (h.detail ->> 'timer')::uuid as timer_id,
+           count(*) filter (where h.kind = 'TimerFired') as fired,
+           count(*) filter (where h.kind = 'TimerCancelled') as cancelled
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind in ('TimerFired', 'TimerCancelled')
+     group by (h.detail ->> 'timer')::uuid)
+  select bpm_core.violation_of('I-10', t.tenant_id, 'timer', t.id::text, x.rule,
+           jsonb_build_object('status', t.status, 'node', t.node_id, 'fired', coalesce(e.fired, 0), 'cancelled', coalesce(e.cancelled, 0)))
+    from bpm_core.timer t
+    left join ended e on e.timer_id = t.id
+   cross join lateral (values
+     ('fired more than once', coalesce(e.fired, 0) > 1),
+     ('fired and cancelled', coalesce(e.fired, 0) > 0 and coalesce(e.cancelled, 0) > 0),
+     ('due again after it had fired or was cancelled', t.status in ('Scheduled', 'Held') and e.timer_id is not null)) x(rule, broken)
+   where t.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-10', t.tenant_id, 'timer', t.id::text, 'due, but nothing waits for it',
+           jsonb_build_object('node', t.node_id, 'visit', t.visit, 'token_state', k.state, 'token_node', k.node_id, 'token_visit', k.visit))
+    from bpm_core.timer t
+    left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
+   where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held') and t.workflow_instance_id is not null
+     and (k.id is null or k.state in ('Completed', 'Terminated') or k.visit <> t.visit)
+  union all
+  select bpm_core.violation_of('I-10', k.tenant_id, 'token', k.id::text, 'a token waits at a timer event without a timer',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+    from bpm_core.token k
+    join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'TimerCatch'
+     and not exists (select
+                       from bpm_core.timer t
+                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.status in ('Scheduled', 'Held'))
+$$;
+
+-- from 80_operation/invariant_i_11.sql
+-- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
+-- Where the workflow is its process's only one, both have the same status. A token at a message event waits for something.
+create or replace function bpm_core.invariant_i_11(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-11', w.tenant_id, 'workflow_instance', w.id::text, 'running with nothing left to do', jsonb_build_object('status', w.status))
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
+     and not exists (select from bpm_core.token k
+                      where k.tenant_id = w.tenant_id and k.workflow_instance_id = w.id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed'))
+     and not exists (select from bpm_core.incident i where i.tenant_id = w.tenant_id and i.workflow_instance_id = w.id and i.state = 'Open')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', w.tenant_id, 'process_instance', p.id::text, 'another status than its only workflow',
+           jsonb_build_object('process', p.status, 'workflow', w.status))
+    from bpm_core.workflow_instance w
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
+  union all
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+    from bpm_core.token k
+    join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'MessageCatch'
+     and not exists (select
+                       from bpm_core.subscription s
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.state = 'Open')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+$$;
+
+-- from 80_operation/invariant_i_12.sql
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
+create or replace function bpm_core.invariant_i_12(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-12', w.tenant_id, 'workflow_instance', w.id::text, 'final, but not everything in it is',
+           jsonb_build_object('status', w.status, 'open', o.kind, 'id', o.id, 'state', o.state))
+    from bpm_core.workflow_instance w
+    join (
+      select 'token' as kind, k.workflow_instance_id, k.id, k.state::text as state
+        from bpm_core.token k
+       where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+      union all
+      select 'task', t.workflow_instance_id, t.id, t.state::text
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held')
+      union all
+      select 'timer', t.workflow_instance_id, t.id, t.status::text
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
+      union all
+      select 'subscription', s.workflow_instance_id, s.id, s.state::text
+        from bpm_core.subscription s
+       where s.tenant_id = p_tenant_id and s.state = 'Open'
+      union all
+      select 'approval', a.workflow_instance_id, a.id, a.status::text
+        from bpm_core.approval_record a
+       where a.tenant_id = p_tenant_id and a.status = 'Pending'
+      union all
+      select 'scope', s.workflow_instance_id, s.id, s.state
+        from bpm_core.scope s
+       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
+   where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
+$$;
+
+-- from 80_operation/invariant_i_13.sql
+-- I-13: history is append-only, its order per instance is the commit order, and every change has its row; attempts appear when they end.
+create or replace function bpm_core.invariant_i_13(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-13', s.tenant_id, 'token', s.token_id::text, 'history goes back in time',
+           jsonb_build_object('seq', s.seq, 'kind', s.kind, 'at', s.at, 'before', s.before))
+    from (select t.tenant_id, t.token_id, t.seq, t.kind, t.at, lag(t.at) over (partition by t.token_id order by t.seq) as before
+            from bpm_core.token_step t
+           where t.tenant_id = p_tenant_id) s
+   where s.at < s.before
+  union all
+  select bpm_core.violation_of('I-13', s.tenant_id, 'token', s.token_id::text, 'history does not begin with its birth, or tells of two',
+           jsonb_build_object('seq', s.seq, 'kind', s.kind))
+    from (select t.tenant_id, t.token_id, t.seq, t.kind, row_number() over (partition by t.token_id order by t.seq) as n
+            from bpm_core.token_step t
+           where t.tenant_id = p_tenant_id) s
+   where (s.n = 1) <> (s.kind in ('InstanceStarted', 'TokenBorn'))
+  union all
+  select bpm_core.violation_of('I-13', m.tenant_id, m.kind, m.id, 'a change without its row in history', m.seen)
+    from (select u.* from bpm_core.unrecorded_changes(p_tenant_id) u
+          union all
+          select u.* from bpm_core.unrecorded_decisions(p_tenant_id) u) m
+  union all
+  select bpm_core.violation_of('I-13', t.tenant_id, 'task', t.id::text, 'an attempt ended without a trace',
+           jsonb_build_object('attempt', t.attempt, 'state', t.state, 'ended', coalesce(e.ended, 0)))
+    from bpm_core.task_instance t
+    left join (select e.task_instance_id, count(*) as ended
+                 from bpm_core.execution e
+                where e.tenant_id = p_tenant_id
+                group by e.task_instance_id) e on e.task_instance_id = t.id
+   where t.tenant_id = p_tenant_id and coalesce(e.ended, 0) <> t.attempt - (t.state = 'Executing')::integer
+$$;
+
+-- from 80_operation/invariant_i_14.sql
+-- I-14: replay of history gives the live state: every token, where it stands, in which state.
+create or replace function bpm_core.invariant_i_14(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-14', p_tenant_id, 'token', coalesce(k.id, r.token_id)::text, 'history tells otherwise',
+           jsonb_build_object('node', k.node_id, 'state', k.state, 'replayed_node', r.node_id, 'replayed_state', r.state))
+    from (select k.id, k.node_id, k.state
+            from bpm_core.token k
+            join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+           where k.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())) k
+    full join (select r.token_id, r.node_id, r.state
+                 from bpm_core.replay_tokens(p_tenant_id, null, null) r
+                 join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = r.workflow_instance_id
+                where w.created_at >= (select bpm_core.history_since())) r on r.token_id = k.id
+   where k.node_id is distinct from r.node_id or k.state::text is distinct from r.state
+$$;
+
+-- from 80_operation/invariant_i_16.sql
+-- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
+-- decision to come, an effect to come, or its task.
+create or replace function bpm_core.invariant_i_16(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with told as (
+    select (h.detail ->> 'approval')::uuid as approval_id,
+           count(*) filter (where h.kind = 'ApprovalDecided') as decided,
+           count(*) filter (where h.kind = 'ApprovalApplied') as applied,
+           coalesce(bool_or(h.detail @> '{"void": true}'), false) as void
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind in ('ApprovalDecided', 'ApprovalApplied')
+     group by (h.detail ->> 'approval')::uuid),
+  offered as (
+    select t.token_id, t.visit, count(*) as tasks
+      from bpm_core.task_instance t
+     where t.tenant_id = p_tenant_id
+     group by t.token_id, t.visit)
+  select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
+           jsonb_build_object('status', a.status, 'effect', a.effect, 'decided', d.decided, 'applied', d.applied, 'tasks', coalesce(o.tasks, 0)))
+    from bpm_core.approval_record a
+    left join told d on d.approval_id = a.id
+    left join offered o on o.token_id = a.token_id and o.visit = a.visit
+   cross join lateral (values
+     ('decided more than once', d.decided > 1),
+     ('took effect more than once', d.applied > 1),
+     ('a task before the approval', coalesce(o.tasks, 0) > 0 and (a.status <> 'Approved' or a.effect <> 'Applied')),
+     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)),
+     ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
+   where a.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
+    from bpm_core.task_instance t
+    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
+    left join bpm_core.approval_record a
+      on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.node_id = t.node_id
+     and a.token_id = t.token_id and a.visit = t.visit
+   where t.tenant_id = p_tenant_id and n.kind = 'ApprovalTask' and a.id is null
+  union all
+  select bpm_core.violation_of('I-16', k.tenant_id, 'token', k.id::text, 'a token waits at a gated step for nothing',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'status', a.status, 'effect', a.effect))
+    from bpm_core.token k
+    join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
+    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
+    left join bpm_core.approval_record a
+      on a.tenant_id = k.tenant_id and a.workflow_instance_id = k.workflow_instance_id and a.node_id = k.node_id
+     and a.token_id = k.id and a.visit = k.visit and a.status <> 'Cancelled'
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'ApprovalTask'
+     and (a.id is null
+          or a.effect = 'Applied'
+             and not exists (select
+                               from bpm_core.task_instance t
+                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
+$$;
+
+-- from 80_operation/invariant_i_18.sql
+-- I-18: same tenant, operation, key and payload -> same answer; another payload -> conflict; concurrent callers -> one effect. What is kept of a
+-- key must be able to do that: a whole hash, an answer, and the instance it speaks of.
+create or replace function bpm_core.invariant_i_18(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || k.key, x.rule,
+           jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
+    from bpm_core.idempotency_key k
+    left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
+    left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
+   cross join lateral (values
+     ('the request hash is no sha256', length(k.request_hash) <> 32),
+     ('the answer is missing', k.operation = 'start_process' and (k.response is null or k.instance_id is null)),
+     ('the answer speaks of another instance',
+      k.operation = 'start_process' and k.response is not null
+      and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
+           or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null)) x(rule, broken)
+   where k.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance',
+           jsonb_build_object('instance_id', k.instance_id, 'keys', array_agg(k.key order by k.key)))
+    from bpm_core.idempotency_key k
+   where k.tenant_id = p_tenant_id and k.instance_id is not null
+   group by k.tenant_id, k.operation, k.instance_id
+  having count(*) > 1
+$$;
+
+-- from 80_operation/invariant_i_21.sql
+-- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
+create or replace function bpm_core.invariant_i_21(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
+    from bpm_core.workflow_instance w
+    join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
+   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
+  union all
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
+           jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))
+    from bpm_core.workflow_instance w
+    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+    left join bpm_core.process_workflow_binding b
+      on b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key
+   where w.tenant_id = p_tenant_id and w.parent_token_id is null and b.workflow_version_id is distinct from w.workflow_version_id
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'workflow_version', v.id::text, x.rule, jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.workflow_version v
+   cross join lateral (values
+     ('its rows are not the graph that was published',
+      v.graph is distinct from bpm_core.graph_of(
+        array(select n from bpm_core.workflow_node n where n.tenant_id = v.tenant_id and n.workflow_version_id = v.id),
+        array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
+        array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
+     ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
+   where v.tenant_id = p_tenant_id and v.status <> 'Draft' and x.broken
+$$;
+
+-- from 80_operation/invariant_i_22.sql
+-- I-22: migrations were applied each once and in order, without a gap. Looked at with the tenant without a name; nothing where there is no ledger.
+create or replace function bpm_core.invariant_i_22(p_tenant_id text)
+returns setof bpm_core.violation
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_tenant_id <> '' or to_regclass('bpm_core.schema_migrations') is null then
+    return;
+  end if;
+  return query execute $ledger$
+    select (bpm_core.violation_of('I-22', '', 'migration', m.version::text, 'a version is missing before it, or it was applied before an earlier one',
+              jsonb_build_object('name', m.name, 'place', m.place, 'applied_at', m.applied_at, 'before', m.before))).*
+      from (select s.version, s.name, s.applied_at, row_number() over (order by s.version) as place,
+                   lag(s.applied_at) over (order by s.version) as before
+              from bpm_core.schema_migrations s) m
+     where m.version <> m.place or m.applied_at < m.before
+  $ledger$;
+end
+$$;
+
+-- from 80_operation/invariant_i_23.sql
+-- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
+-- still knows the key, or by a person. command_id and payload never change.
+create or replace function bpm_core.invariant_i_23(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with told as (
+    select (h.detail ->> 'command')::uuid as command_id, h.workflow_instance_id, h.seq, h.kind, h.from_state, h.to_state,
+           (h.detail ->> 'attempt')::integer as attempt
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id
+       and h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled')),
+  lost as (
+    select a.outbox_id, max(a.attempt) as attempt
+      from bpm_core.delivery_attempt a
+     where a.tenant_id = p_tenant_id and a.outcome = 'Unknown'
+     group by a.outbox_id)
+  select bpm_core.violation_of('I-23', o.tenant_id, 'command', o.command_id::text, x.rule,
+           jsonb_build_object('state', o.state, 'attempt', o.attempt, 'first_sent_at', o.first_sent_at, 'destination', o.destination_code))
+    from bpm_core.outbox o
+    left join lost l on l.outbox_id = o.id
+   cross join lateral (values
+     ('its payload is not the one that was hashed', o.payload_hash <> bpm_core.payload_hash(o.payload)),
+     ('history does not know its id', not exists (
+        select from told t where t.command_id = o.command_id and t.kind = 'CommandWritten')
+        and o.created_at >= (select bpm_core.history_since())),
+     ('sent again by itself although the profile forbids it',
+      not (o.destination_snapshot ->> 'resend_allowed')::boolean and exists (
+        select from told t where t.command_id = o.command_id and t.kind = 'CommandRetried' and t.from_state = 'Unknown')),
+     ('on its way again though nobody decided so',
+      (o.state = 'Pending' and l.attempt = o.attempt or o.state = 'Sending' and l.attempt = o.attempt - 1) and not exists (
+        select from told t where t.command_id = o.command_id and t.attempt = l.attempt and t.to_state = 'Pending' and t.from_state <> 'Sending')))
+     x(rule, broken)
+   where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', o.tenant_id, 'command', o.command_id::text, x.rule,
+           jsonb_build_object('state', o.state, 'attempt', a.attempt, 'claimed_at', a.claimed_at, 'first_sent_at', o.first_sent_at))
+    from bpm_core.outbox o
+    join bpm_core.delivery_attempt a on a.tenant_id = o.tenant_id and a.outbox_id = o.id
+   cross join lateral (values
+     ('it was Sent once, and is not any more', a.outcome = 'Sent' and o.state <> 'Sent'),
+     ('sent again after the receiver may have forgotten the key',
+      a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
+   where o.tenant_id = p_tenant_id and x.broken
+$$;
+
+-- from 80_operation/invariant_i_27.sql
+-- I-27: live_tokens equals the count, and every reference that is not a foreign key points at a row (orphans).
+create or replace function bpm_core.invariant_i_27(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-27', w.tenant_id, 'workflow_instance', w.id::text, 'live_tokens is not the count',
+           jsonb_build_object('live_tokens', w.live_tokens, 'counted', coalesce(k.live, 0)))
+    from bpm_core.workflow_instance w
+    left join (select k.workflow_instance_id, count(*) as live
+                 from bpm_core.token k
+                where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+                group by k.workflow_instance_id) k on k.workflow_instance_id = w.id
+   where w.tenant_id = p_tenant_id and w.live_tokens <> coalesce(k.live, 0)
+  union all
+  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
+    from bpm_core.orphans_of_catalog(p_tenant_id) o
+  union all
+  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
+    from bpm_core.orphans_of_instances(p_tenant_id) o
+  union all
+  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
+    from bpm_core.orphans_of_tasks(p_tenant_id) o
+$$;
+
+-- from 80_operation/maintain_partitions.sql
+-- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
+-- Returns:  one row per month: partition, action Created or Present.
+-- Raises:   BP403 not admin of the tenant without a name. BP422 months (1..120). BP503 the lock was not to be had in time.
+-- Writes:   tables. Locks: history_event, share update exclusive: readers and writers go on.
+create or replace function bpm.maintain_partitions(p_months integer default 24, p_tenant_id text default '')
+returns table (partition text, action text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Partitions hold the history of all tenants; only an admin of the tenant without a name maintains them.');
+  elsif p_months is null or p_months not between 1 and 120 then
+    perform bpm_core.fail('BP422', format('The months must be 1 to 120, not %s.', coalesce(p_months::text, 'null')), jsonb_build_object('months', p_months));
+  end if;
+  return query select c.partition, c.action from bpm_core.create_history_partitions(p_months) c;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'The history table is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/metrics.sql
+-- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, incidents, dead_letters,
+--           rows (estimates over all tenants, for the tenant without a name only)}.
+-- Raises:   BP403.
+create or replace function bpm.metrics(p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_cap constant integer := 10000;
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return jsonb_strip_nulls(jsonb_build_object(
+    'at', v_now,
+    'counted_to', v_cap,
+    'tasks', jsonb_build_object(
+      'ready', bpm_core.count_ready(p_tenant_id, v_cap),
+      'executing', (select count(*) from (select from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id limit v_cap) c),
+      'oldest_ready_seconds', round(extract(epoch from greatest(v_now - bpm_core.oldest_ready(p_tenant_id), interval '0')), 3)),
+    'tokens', jsonb_build_object(
+      'ready', (select count(*) from (select from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id limit v_cap) c)),
+    'timers', jsonb_build_object(
+      'scheduled', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id limit v_cap) c),
+      'due', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= v_now limit v_cap) c)),
+    'inbox', (select count(*) from (select from bpm_core.inbox i where i.tenant_id = p_tenant_id limit v_cap) c),
+    'messages', jsonb_build_object(
+      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.tenant_id = p_tenant_id limit v_cap) c)),
+    'approvals', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.approval_record a where a.status = 'Pending' and a.tenant_id = p_tenant_id limit v_cap) c)),
+    'commands', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
+      'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
+      'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'incidents', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit v_cap) c)),
+    'dead_letters', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.dead_letter d where d.state = 'Open' and d.tenant_id = p_tenant_id limit v_cap) c)),
+    'rows', case when p_tenant_id = '' then bpm_core.size_estimates() end));
+end
+$$;
+
+-- from 80_operation/months_ahead.sql
+-- For how many months after this one does history have a partition, without a gap?
+-- Returns:  integer; -1 when this month itself has none.
+create or replace function bpm_core.months_ahead()
+returns integer
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(min(m.n), 121) - 1
+    from generate_series(0, 120) m(n)
+   where not exists (
+     select
+       from pg_inherits i
+      where i.inhparent = 'bpm_core.history_event'::regclass
+        and i.inhrelid = to_regclass('bpm_core.' || to_char(date_trunc('month', bpm_core.now() at time zone 'UTC') + make_interval(months => m.n),
+                                                            '"history_event_y"YYYY"m"MM')))
+$$;
+
+-- from 80_operation/oldest_ready.sql
+-- Since when has the oldest ready task waited? One index probe per task type and priority.
+-- Returns:  timestamptz, null when nothing is ready.
+create or replace function bpm_core.oldest_ready(p_tenant_id text)
+returns timestamptz
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(c.available_at)
+    from bpm_core.ready_types(p_tenant_id, 1000) y(task_type)
+   cross join generate_series(0, 2) l(level)
+   cross join lateral (
+     select t.available_at
+       from bpm_core.task_instance t
+      where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = y.task_type and t.priority_level = l.level
+      order by t.available_at
+      limit 1) c
+$$;
+
+-- from 80_operation/orphans_of_catalog.sql
+-- References of the catalog and of shared tables that are no foreign keys, and point at nothing.
+-- Returns:  rows (kind, id, refers_to, which).
+create or replace function bpm_core.orphans_of_catalog(p_tenant_id text)
+returns table (kind text, id text, refers_to text, which text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'workflow_node', n.node_id, 'host node', n.attached_to
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_tenant_id and n.attached_to is not null
+     and not exists (select from bpm_core.workflow_node h
+                      where h.tenant_id = n.tenant_id and h.workflow_version_id = n.workflow_version_id and h.node_id = n.attached_to)
+  union all
+  select 'workflow_flow', f.flow_id, 'kind of its target', f.target_id
+    from bpm_core.workflow_flow f
+   where f.tenant_id = p_tenant_id
+     and not exists (select from bpm_core.workflow_node n
+                      where n.tenant_id = f.tenant_id and n.workflow_version_id = f.workflow_version_id and n.node_id = f.target_id
+                        and n.kind = f.target_kind)
+  union all
+  select 'workflow_node', n.node_id, 'task binding', n.workflow_version_id::text
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_tenant_id and n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask')
+     and not exists (select from bpm_core.workflow_task_binding b
+                      where b.tenant_id = n.tenant_id and b.workflow_version_id = n.workflow_version_id and b.node_id = n.node_id)
+  union all
+  select 'message', m.id::text, 'subscription', m.correlated_to::text
+    from bpm_core.message m
+   where m.tenant_id = p_tenant_id and m.correlated_to is not null
+     and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
+$$;
+
+-- from 80_operation/orphans_of_instances.sql
+-- References of instances, tokens, joins, timers, waits, the inbox and incidents that are no foreign keys, and point at nothing.
+-- Returns:  rows (kind, id, refers_to, which).
+create or replace function bpm_core.orphans_of_instances(p_tenant_id text)
+returns table (kind text, id text, refers_to text, which text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'workflow_instance', w.id::text, x.refers_to, x.which
+    from bpm_core.workflow_instance w
+    left join bpm_core.role_version r on r.tenant_id = w.tenant_id and r.id = w.role_version_id
+    left join bpm_core.token k on k.tenant_id = w.tenant_id and k.id = w.parent_token_id
+   cross join lateral (values
+     ('role version', w.role_version_id::text, r.id is null),
+     ('parent token', w.parent_token_id::text, w.parent_token_id is not null and k.id is null)) x(refers_to, which, broken)
+   where w.tenant_id = p_tenant_id and x.broken
+  union all
+  select o.kind, o.id::text, 'node', o.node_id
+    from (
+      select 'token' as kind, k.id, k.workflow_instance_id, k.node_id from bpm_core.token k where k.tenant_id = p_tenant_id
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.node_id from bpm_core.timer t where t.tenant_id = p_tenant_id
+      union all
+      select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
+      union all
+      select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
+    left join bpm_core.workflow_node n
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
+   where n.node_id is null
+  union all
+  select o.kind, o.id::text, 'token of its instance', o.token_id::text
+    from (
+      select 'timer' as kind, t.id, t.workflow_instance_id, t.token_id from bpm_core.timer t where t.tenant_id = p_tenant_id
+      union all
+      select 'subscription', s.id, s.workflow_instance_id, s.token_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
+      union all
+      select 'incident', i.id, i.workflow_instance_id, i.token_id from bpm_core.incident i where i.tenant_id = p_tenant_id
+      union all
+      select 'parallel_join_arrival', a.token_id, a.workflow_instance_id, a.token_id
+        from bpm_core.parallel_join_arrival a where a.tenant_id = p_tenant_id) o
+    left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
+   where o.token_id is not null and k.id is null
+  union all
+  select 'token', k.id::text, 'scope', k.scope_id::text
+    from bpm_core.token k
+    left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
+   where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
+  union all
+  select 'inbox', i.id::text, 'target', i.target_id::text
+    from bpm_core.inbox i
+    left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.target_id and i.target_kind = 'WorkflowInstance'
+    left join bpm_core.process_instance p on p.tenant_id = i.tenant_id and p.id = i.target_id and i.target_kind = 'ProcessInstance'
+   where i.tenant_id = p_tenant_id and w.id is null and p.id is null
+$$;
+
+-- from 80_operation/orphans_of_tasks.sql
+-- References of tasks, attempts, results, dead letters, approvals and commands that are no foreign keys, and point at nothing.
+-- Returns:  rows (kind, id, refers_to, which).
+create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
+returns table (kind text, id text, refers_to text, which text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'task', t.id::text, x.refers_to, x.which
+    from bpm_core.task_instance t
+    left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
+    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral (values
+     ('token of its instance', t.token_id::text, k.id is null),
+     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
+   where t.tenant_id = p_tenant_id and x.broken
+  union all
+  select o.kind, o.task_id::text, 'task', o.task_id::text
+    from (
+      select 'execution' as kind, e.task_instance_id as task_id from bpm_core.execution e where e.tenant_id = p_tenant_id
+      union all
+      select 'result', r.task_instance_id from bpm_core.result r where r.tenant_id = p_tenant_id
+      union all
+      select 'dead_letter', d.task_instance_id from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.task_instance_id is not null) o
+    left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = o.task_id
+   where t.id is null
+  union all
+  select 'dead_letter', d.id::text, x.refers_to, x.which
+    from bpm_core.dead_letter d
+    left join bpm_core.token k on k.tenant_id = d.tenant_id and k.id = d.token_id and k.workflow_instance_id = d.workflow_instance_id
+    left join bpm_core.outbox c on c.tenant_id = d.tenant_id and c.id = d.outbox_id
+    left join bpm_core.incident i on i.tenant_id = d.tenant_id and i.id = d.incident_id
+   cross join lateral (values
+     ('token of its instance', d.token_id::text, d.token_id is not null and k.id is null),
+     ('command', d.outbox_id::text, d.outbox_id is not null and c.id is null),
+     ('incident', d.incident_id::text, d.incident_id is not null and i.id is null)) x(refers_to, which, broken)
+   where d.tenant_id = p_tenant_id and x.broken
+  union all
+  select o.kind, o.id::text, 'token of its instance', o.token_id::text
+    from (
+      select 'command' as kind, c.id, c.workflow_instance_id, c.token_id from bpm_core.outbox c where c.tenant_id = p_tenant_id
+      union all
+      select 'approval', a.id, a.workflow_instance_id, a.token_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id) o
+    left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
+   where k.id is null
+$$;
+
+-- from 80_operation/ready.sql
+-- Is the database fit to work, and what should somebody look at? Cheap: index probes and counts of at most 1,000 rows.
+-- Returns:  jsonb {ready, checks: [{name, ok, required, detail}]}; ready is false only when a required check fails.
+-- Raises:   BP403.
+create or replace function bpm.ready(p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return (
+    select jsonb_build_object('ready', bool_and(c.ok or not c.required), 'checks', jsonb_agg(to_jsonb(c)))
+      from (select u.* from bpm_core.upkeep_checks() u
+            union all
+            select b.* from bpm_core.backlog_checks(p_tenant_id) b) c);
+end
+$$;
+
+-- from 80_operation/ready_types.sql
+-- The task types that have ready tasks: hops from type to type along the claim index instead of walking it.
+-- Returns:  setof text, at most p_limit.
+create or replace function bpm_core.ready_types(p_tenant_id text, p_limit integer)
+returns setof text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive hop(task_type) as (
+    (select t.task_type
+       from bpm_core.task_instance t
+      where t.state = 'Ready' and t.tenant_id = p_tenant_id
+      order by t.task_type
+      limit 1)
+    union all
+    select (select t.task_type
+              from bpm_core.task_instance t
+             where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type > h.task_type
+             order by t.task_type
+             limit 1)
+      from hop h
+     where h.task_type is not null)
+  select h.task_type
+    from hop h
+   where h.task_type is not null
+   limit p_limit
+$$;
+
+-- from 80_operation/replay.sql
+-- Rebuilds the tokens of one workflow instance from history: as they were after the row p_upto, or as they are.
+-- Returns:  one row per token born until then: token_id, node_id, state. The same every time; without p_upto equal to the live tokens (I-14).
+-- Raises:   BP403, BP404.
+create or replace function bpm.replay(p_workflow_instance_id uuid, p_upto bigint default null, p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if not exists (select from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = p_workflow_instance_id) then
+    perform bpm_core.fail('BP404', format('There is no workflow instance %s.', coalesce(p_workflow_instance_id::text, 'null')),
+      jsonb_build_object('workflow_instance_id', p_workflow_instance_id), 'bpm.instance and bpm.history name them.');
+  end if;
+  return query
+  select r.token_id, r.node_id, r.state
+    from bpm_core.replay_tokens(p_tenant_id, p_workflow_instance_id, p_upto) r
+   order by r.token_id;
+end
+$$;
+
+-- from 80_operation/replay_tokens.sql
+-- Rebuilds tokens from history and the immutable graph alone.
+-- p_instance_id null: of all instances of the tenant. p_upto null: to the end, else up to that seq.
+-- Returns:  one row per token ever born: where it stands and in which state.
+create or replace function bpm_core.replay_tokens(p_tenant_id text, p_instance_id uuid, p_upto bigint)
+returns table (workflow_instance_id uuid, token_id uuid, node_id text, state text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select distinct on (s.workflow_instance_id, s.token_id) s.workflow_instance_id, s.token_id, s.node_id, s.state
+    from bpm_core.token_step s
+   where s.tenant_id = p_tenant_id
+     and (p_instance_id is null or s.workflow_instance_id = p_instance_id)
+     and (p_upto is null or s.seq <= p_upto)
+   order by s.workflow_instance_id, s.token_id, s.seq desc
+$$;
+
+-- from 80_operation/run_until_idle.sql
+-- Calls tick until there is nothing to do: for tests and for people at psql, all in the caller's transaction. Runners call tick themselves.
+-- Returns:  integer, how many things were done.
+-- Raises:   BP403, as tick; BP429 still not idle after 1,000 ticks.
+create or replace function bpm.run_until_idle(p_limit integer default 1000, p_tenant_id text default '')
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_done  integer;
+  v_total integer := 0;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  for v_round in 1 .. 1000 loop
+    select coalesce(sum(d.value::integer), 0) into v_done
+      from bpm.tick(p_limit, null, p_tenant_id) k
+     cross join lateral jsonb_each_text(k.done) d;
+    v_total := v_total + v_done;
+    if v_done = 0 then
+      return v_total;
+    end if;
+  end loop;
+  perform bpm_core.fail('BP429', format('Not idle after 1000 ticks; %s things done.', v_total), null, 'Is there a process that never rests?');
+end
+$$;
+
+-- from 80_operation/schema_check.sql
+-- ready(): which migration the database stands at, and which interface it serves.
+-- Returns:  health_check. Without a ledger (loaded from sources, as tests do) it is a warning.
+create or replace function bpm_core.schema_check()
+returns bpm_core.health_check
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_version integer;
+  v_name    text;
+  v_detail  jsonb := (select jsonb_build_object('api_lowest', v.lowest, 'api_highest', v.highest) from bpm.api_version() v);
+begin
+  if to_regclass('bpm_core.schema_migrations') is null then
+    return row('schema', false, false, v_detail || '{"ledger": "absent: run pgbpm migrate"}')::bpm_core.health_check;
+  end if;
+  execute 'select m.version, m.name from bpm_core.schema_migrations m order by m.version desc limit 1' into v_version, v_name;
+  return row('schema', v_version is not null, true, v_detail || jsonb_build_object('version', v_version, 'name', v_name))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/size_estimates.sql
+-- How many rows the tables hold, as the statistics know it: of all tenants together, without counting.
+-- Returns:  jsonb {table: rows}.
+create or replace function bpm_core.size_estimates()
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_object_agg(s.name, s.rows order by s.name)
+    from (
+      select coalesce(parent.relname, c.relname) as name, sum(greatest(c.reltuples, 0))::bigint as rows
+        from pg_class c
+        left join pg_inherits i on i.inhrelid = c.oid
+        left join pg_class parent on parent.oid = i.inhparent
+       where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r'
+       group by coalesce(parent.relname, c.relname)) s
+$$;
+
+-- from 80_operation/tenants_with_work.sql
+-- The tenants a runner of this caller should look after: those it is granted as worker and that are not suspended.
+-- Returns:  setof text, tenant ids, sorted.
+create or replace function bpm.tenants_with_work()
+returns setof text
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select t.tenant_id
+    from bpm_core.tenant t
+   where t.state = 'Active'
+     and bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'worker')
+   order by t.tenant_id
+$$;
+
+-- from 80_operation/tick.sql
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
+-- Idempotent; any number of callers at once. Each kind handles at most p_limit rows; call again while something was done.
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned).
+-- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
+-- Locks:    pickers only skip; instances one kind at a time, never waited for.
+create or replace function bpm.tick(p_limit integer default 100, p_positions jsonb default null, p_tenant_id text default '')
+returns table (done jsonb, positions jsonb, next_due_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_kind     text;
+  v_position bpm_core.pick_position;
+  v_tick     bpm_core.tick_result;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker('tick', p_limit, null);
+  done := '{}';
+  positions := '{}';
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
+    v_position := bpm_core.read_position(p_positions -> v_kind);
+    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, p_limit, v_position, bpm_core.now());
+    done := done || jsonb_build_object(v_kind, v_tick.done);
+    positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
+    next_due_at := least(next_due_at, v_tick.next_due_at);
+  end loop;
+  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, p_limit));
+  return next;
+end
+$$;
+
+-- from 80_operation/tick_kind.sql
+-- Which picker does which part of a tick.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
+create or replace function bpm_core.tick_kind(p_kind text, p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case p_kind
+    when 'timers' then
+      return bpm_core.tick_timers(p_tenant_id, p_limit, p_position, p_now);
+    when 'inbox' then
+      return bpm_core.tick_inbox(p_tenant_id, p_limit, p_position, p_now);
+    when 'tokens' then
+      return bpm_core.tick_tokens(p_tenant_id, p_limit, p_position, p_now);
+    when 'leases' then
+      return bpm_core.tick_leases(p_tenant_id, p_limit, p_position, p_now);
+    when 'messages' then
+      return bpm_core.tick_messages(p_tenant_id, p_limit, p_position, p_now);
+    when 'commands' then
+      return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
+    when 'unknown' then
+      return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+  end case;
+end
+$$;
+
+-- from 80_operation/unrecorded_changes.sql
+-- Instances, tasks, timers, waits and incidents whose state history does not tell of. Those older than history are left out.
+-- Returns:  rows (tenant_id, kind, id, seen).
+create or replace function bpm_core.unrecorded_changes(p_tenant_id text)
+returns table (tenant_id text, kind text, id text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with kept as materialized (
+    select w.id, w.status
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())),
+  told as materialized (
+    select h.workflow_instance_id, h.kind::text as kind,
+           coalesce(h.detail ->> 'task', h.detail ->> 'timer', h.detail ->> 'incident', h.detail ->> 'subscription') as about, count(*) as times
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id
+       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
+                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SubscriptionClosed')
+     group by 1, 2, 3)
+  select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
+    from kept k
+   cross join lateral (values
+     ('InstanceStarted', 1),
+     ('InstanceCompleted', (k.status = 'Completed')::integer),
+     ('InstanceFailed', (k.status = 'Failed')::integer),
+     ('InstanceCancelled', (k.status = 'Cancelled')::integer)) e(kind, times)
+    left join told t on t.workflow_instance_id = k.id and t.kind = e.kind
+   where coalesce(t.times, 0) <> e.times
+  union all
+  select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
+    from (
+      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
+             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.status::text, array['Timer' || t.status]
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
+      union all
+      select 'subscription', s.id, s.workflow_instance_id, s.state::text,
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited}' end::text[]
+        from bpm_core.subscription s
+       where s.tenant_id = p_tenant_id
+      union all
+      select 'incident', i.id, i.workflow_instance_id, i.state::text,
+             case i.state when 'Open' then '{IncidentOpened}' else '{IncidentResolved}' end::text[]
+        from bpm_core.incident i
+       where i.tenant_id = p_tenant_id) s
+    join kept k on k.id = s.workflow_instance_id
+   where not exists (
+     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds))
+$$;
+
+-- from 80_operation/unrecorded_decisions.sql
+-- Approvals and commands whose state history does not tell of: the last row about each must lead to where it is.
+-- Returns:  rows (tenant_id, kind, id, seen).
+create or replace function bpm_core.unrecorded_decisions(p_tenant_id text)
+returns table (tenant_id text, kind text, id text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with since as materialized (
+    select bpm_core.history_since() as at),
+  told as materialized (
+    select h.detail ->> 'approval' as approval_id, h.detail ->> 'command' as command_id, h.kind = 'ApprovalApplied' as effect,
+           (array_agg(h.to_state order by h.seq desc))[1] as to_state
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id
+       and h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalClosed', 'ApprovalApplied', 'CommandWritten', 'CommandSent', 'CommandFailed',
+                      'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled')
+     group by 1, 2, 3)
+  select p_tenant_id, 'approval', a.id::text, jsonb_build_object('status', a.status, 'effect', a.effect, 'told', s.to_state, 'told_effect', e.to_state)
+    from bpm_core.approval_record a
+   cross join since n
+    left join told s on s.approval_id = a.id::text and not s.effect
+    left join told e on e.approval_id = a.id::text and e.effect
+   where a.tenant_id = p_tenant_id and a.created_at >= n.at
+     and (s.to_state is distinct from a.status::text or coalesce(e.to_state, 'Pending') <> a.effect::text)
+  union all
+  -- Claims write no history, so a command on its way was Pending before.
+  select p_tenant_id, 'command', o.command_id::text, jsonb_build_object('state', o.state, 'told', s.to_state)
+    from bpm_core.outbox o
+   cross join since n
+    left join told s on s.command_id = o.command_id::text
+   where o.tenant_id = p_tenant_id and o.created_at >= n.at
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+$$;
+
+-- from 80_operation/upkeep_checks.sql
+-- ready(): what holds for the whole database: schema, partitions, clock, settings, the vacuum horizon.
+-- Returns:  health_check rows.
+create or replace function bpm_core.upkeep_checks()
+returns setof bpm_core.health_check
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ahead   integer := bpm_core.months_ahead();
+  v_faults  jsonb;
+  v_holders jsonb;
+  v_worst   numeric;
+begin
+  return next bpm_core.schema_check();
+  return next row('history_partitions', v_ahead >= 3, v_ahead < 0,
+    jsonb_build_object('months_ahead', v_ahead, 'wanted', 3, 'remedy', 'bpm.maintain_partitions()'))::bpm_core.health_check;
+  return next row('clock', abs(extract(epoch from bpm_core.now() - clock_timestamp())) < 1, false,
+    jsonb_build_object('engine', bpm_core.now(), 'server', clock_timestamp(), 'can_be_set', to_regclass('bpm_core.test_clock') is not null))::bpm_core.health_check;
+  select coalesce(jsonb_object_agg(s.name, bpm_core.setting_fault(s.name, s.value)), '{}') into v_faults
+    from bpm_core.setting s
+   where bpm_core.setting_fault(s.name, s.value) is not null;
+  return next row('settings', v_faults = '{}', false, v_faults)::bpm_core.health_check;
+  select coalesce(jsonb_agg(to_jsonb(h)), '[]'), max(h.seconds) into v_holders, v_worst
+    from bpm_core.horizon_holders() h
+   where h.seconds > 60 or h.seconds is null or h.transactions > 100000;
+  return next row('vacuum_horizon', coalesce(v_worst, 0) < 600, false, jsonb_build_object('holders', v_holders))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/violation_of.sql
+-- One violation, with the rule it breaks and the values seen.
+create or replace function bpm_core.violation_of(p_invariant text, p_tenant_id text, p_kind text, p_id text, p_rule text, p_seen jsonb default '{}')
+returns bpm_core.violation
+language sql immutable parallel safe
+as $$ select row(p_invariant, p_tenant_id, p_kind || ' ' || p_id, jsonb_build_object('rule', p_rule) || p_seen)::bpm_core.violation $$;
+
+-- from 90_access/apply_grants.sql
 -- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says.
 -- Run at the end of every migration that creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
 -- Writes:   privileges only. Run by the owner.
@@ -2393,6 +9387,344 @@ begin
 end
 $$;
 
+-- from 10_record/views.sql
+-- What happened, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.history with (security_barrier) as
+select h.tenant_id,
+       w.process_instance_id,
+       h.workflow_instance_id,
+       h.seq,
+       h.at,
+       case
+         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
+                         'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
+         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SubscriptionClosed') then 'message'
+         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
+         when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
+                         'CommandReconciled') then 'delivery'
+         else 'token'
+       end as category,
+       h.kind::text as kind,
+       h.token_id,
+       h.node_id,
+       h.from_state,
+       h.to_state,
+       h.actor,
+       h.detail
+  from bpm_core.history_event h
+  left join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+ where h.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.history is 'Every change of instance, token, task, timer, message, decision and delivery; per instance in order of seq.';
+
+-- from 40_flow/views.sql
+-- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
+-- that the planner drops those whose columns nobody asked for.
+
+create or replace view bpm.instance with (security_barrier) as
+select p.tenant_id,
+       p.id as process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as process_code,
+       v.version as process_version,
+       p.business_key,
+       p.status::text as status,
+       p.variables || coalesce(w.variables, '{}') as variables,
+       p.started_by,
+       p.created_at,
+       p.updated_at,
+       p.ended_at,
+       (select sum(l.live_tokens)::integer
+          from bpm_core.workflow_instance l
+         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as live_tokens,
+       (select count(*)::integer
+          from bpm_core.workflow_instance l
+          join bpm_core.incident i on i.tenant_id = l.tenant_id and i.workflow_instance_id = l.id and i.state = 'Open'
+         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as open_incidents
+  from bpm_core.process_instance p
+  left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
+  left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.workflow_instance w
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+ where p.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+
+create or replace view bpm.timer with (security_barrier) as
+select t.tenant_id,
+       t.id as timer_id,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       t.token_id,
+       t.node_id,
+       t.kind,
+       t.rule,
+       t.time_zone,
+       t.status::text as status,
+       t.scheduled_at,
+       t.due_at,
+       t.remaining,
+       t.catch_up
+  from bpm_core.timer t
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.timer is 'Timers of waits and boundaries: Scheduled, Held, Fired or Cancelled.';
+
+create or replace view bpm.message with (security_barrier) as
+select m.tenant_id,
+       m.id,
+       m.name,
+       m.correlation_key,
+       m.message_id,
+       m.payload,
+       m.state::text as state,
+       m.received_at,
+       m.expires_at,
+       w.process_instance_id,
+       s.workflow_instance_id,
+       s.node_id
+  from bpm_core.message m
+  left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
+  left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+ where m.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+
+create or replace view bpm.incident with (security_barrier) as
+select i.tenant_id,
+       i.id as incident_id,
+       w.process_instance_id,
+       i.workflow_instance_id,
+       p.business_key,
+       i.token_id,
+       i.node_id,
+       n.name as node_name,
+       i.code,
+       i.message,
+       i.detail,
+       i.state::text as state,
+       i.created_at,
+       i.resolved_at,
+       i.resolved_by
+  from bpm_core.incident i
+  left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
+ where i.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
+
+-- from 50_work/views.sql
+-- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.task with (security_barrier) as
+select t.tenant_id,
+       t.id as task_id,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       p.business_key,
+       t.token_id,
+       t.node_id,
+       n.name as node_name,
+       t.task_type,
+       t.state::text as state,
+       t.priority_level,
+       t.available_at,
+       t.attempt,
+       t.max_attempts,
+       t.fencing_token,
+       t.worker_id,
+       t.claimed_at,
+       t.lease_until,
+       t.input,
+       t.assignee,
+       t.candidate_groups,
+       t.due_at,
+       t.follow_up_at
+  from bpm_core.task_instance t
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task is 'Offers of work, for machines and (type bpm:user) for people. worker_id and lease_until are those of the running attempt while the state is Executing.';
+
+-- While an attempt runs it lives in its task row; when it ends it becomes a row of execution.
+create or replace view bpm.execution with (security_barrier) as
+select e.tenant_id,
+       e.task_instance_id as task_id,
+       e.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       t.task_type,
+       e.state::text as state,
+       e.worker_id,
+       e.fencing_token,
+       e.claimed_at,
+       e.lease_until,
+       e.ended_at,
+       e.outcome,
+       e.error
+  from bpm_core.execution e
+  left join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select t.tenant_id,
+       t.id,
+       t.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       t.task_type,
+       'Running',
+       t.worker_id,
+       t.fencing_token,
+       t.claimed_at,
+       t.lease_until,
+       null,
+       null,
+       null
+  from bpm_core.task_instance t
+ where t.state = 'Executing'
+   and t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.execution is 'Attempts: Running, or how they ended (Succeeded, Failed, Expired, Released, Cancelled).';
+
+create or replace view bpm.dead_letter with (security_barrier) as
+select l.tenant_id,
+       l.id as dead_letter_id,
+       w.process_instance_id,
+       l.workflow_instance_id,
+       p.business_key,
+       l.kind,
+       l.token_id,
+       l.task_instance_id as task_id,
+       l.outbox_id,
+       l.incident_id,
+       l.error,
+       l.payload,
+       l.variables,
+       l.state::text as state,
+       l.created_at,
+       l.closed_by,
+       l.closed_at
+  from bpm_core.dead_letter l
+  left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.dead_letter is 'Work that used up its attempts or was refused. requeue_dead_letter gives it fresh attempts, discard_dead_letter closes it.';
+
+-- from 60_decision/views.sql
+-- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.approval with (security_barrier) as
+select a.tenant_id,
+       a.id as approval_id,
+       w.process_instance_id,
+       a.workflow_instance_id,
+       p.business_key,
+       a.token_id,
+       a.node_id,
+       n.name as node_name,
+       a.task_type,
+       a.status::text as status,
+       a.effect::text as effect,
+       a.decided_by,
+       a.decided_at,
+       a.note,
+       a.required_approvals,
+       a.expires_at,
+       a.created_at
+  from bpm_core.approval_record a
+  left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id
+ where a.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.approval is 'Decisions asked for: Pending until bpm.decide_approval, then Approved or Rejected; Expired; Cancelled when the step was left. effect Applied: the decision has had its consequence.';
+
+-- from 70_delivery/views.sql
+-- What leaves, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.command with (security_barrier) as
+select o.tenant_id,
+       o.command_id,
+       w.process_instance_id,
+       o.workflow_instance_id,
+       p.business_key,
+       o.node_id,
+       n.name as node_name,
+       o.task_type,
+       o.destination_code,
+       o.state::text as state,
+       o.available_at,
+       o.attempt,
+       o.max_attempts,
+       o.fencing_token,
+       o.worker_id,
+       o.lease_until,
+       o.first_sent_at,
+       case when o.state = 'Unknown' then o.review_at end as sent_again_at,
+       o.payload,
+       encode(o.payload_hash, 'hex') as payload_hash,
+       o.receipt,
+       o.last_error,
+       o.created_at,
+       o.ended_at
+  from bpm_core.outbox o
+  left join bpm_core.workflow_instance w on w.tenant_id = o.tenant_id and w.id = o.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
+ where o.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+
+-- from 80_operation/views.sql
+-- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
+-- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
+-- Private; replay and the invariants fold it.
+
+create or replace view bpm_core.token_step as
+select s.tenant_id,
+       s.workflow_instance_id,
+       s.seq,
+       s.at,
+       s.kind,
+       s.token_id,
+       case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
+       case
+         when not s.leaves then s.state
+         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting'
+         else 'Executing'
+       end as state
+  from (
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+           case
+             when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
+             when h.kind = 'TokenTerminated' then 'Terminated'
+             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind = 'TokenParked' then 'Ready'
+             when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
+             when h.kind = 'TokenResumed'
+               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting' else 'Executing' end
+           end as state,
+           h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
+                      'ErrorCaught', 'CommandWritten') as leaves
+      from bpm_core.history_event h
+      join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+      left join bpm_core.workflow_node n
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
+     where h.token_id is not null
+       and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
+                      'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
+                      'MessageReceived', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+       -- A boundary timer that does not interrupt leaves its host where it is; an incident may be about something else than its token.
+       and not (h.kind = 'TimerFired' and h.detail @> '{"interrupting": false}')
+       and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
+  left join bpm_core.workflow_flow f
+    on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
+   and (s.flow_id is null or f.flow_id = s.flow_id);
+comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
+
+-- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
 -- A role that is named may call; bpm_admin may call everything, so it is not repeated. Reading is for all four.
 
@@ -2450,6 +9782,7 @@ values
   ('set_setting', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 
+-- from 90_access/grants.sql
 -- Privileges, then the first rows: the tenant of those who have none, its admin (whoever installs), and the partitions of history.
 
 do $$ begin perform bpm_core.apply_grants(); end $$;

@@ -193,6 +193,7 @@ def _read_file(file: Path, values: dict[str, dict[str, Any]]) -> None:
     for section, table in document.items():
         if not isinstance(table, dict):
             raise ConfigError(f"{file}: {section!r} stands outside of a section")
+        _known_section(section, str(file))
         for key, value in table.items():
             spec = _spec(section, key, str(file))
             values[section][key] = _coerce(value, spec, f"{file}: {section}.{key}")
@@ -215,8 +216,7 @@ class _Spec:
 
 
 def _spec(section: str, key: str, where: str) -> _Spec:
-    if section not in SECTIONS:
-        raise _unknown(f"{where}: unknown section {section!r}", section, list(SECTIONS))
+    _known_section(section, where)
     hints = typing.get_type_hints(SECTIONS[section])
     if key not in hints:
         raise _unknown(f"{where}: unknown key {section}.{key}", key, list(hints))
@@ -225,6 +225,11 @@ def _spec(section: str, key: str, where: str) -> _Spec:
     kind = next(a for a in hint.__args__ if a is not type(None)) if optional else hint
     spec_field = next(f for f in dataclasses.fields(SECTIONS[section]) if f.name == key)
     return _Spec(kind, optional, spec_field.metadata.get("minimum"))
+
+
+def _known_section(section: str, where: str) -> None:
+    if section not in SECTIONS:
+        raise _unknown(f"{where}: unknown section {section!r}", section, list(SECTIONS))
 
 
 def _unknown(message: str, word: str, known: list[str]) -> ConfigError:

@@ -56,6 +56,7 @@ def test_a_named_file_must_exist() -> None:
     ("text", "said"),
     [
         ("[databse]\nurl = 'x'\n", "unknown section 'databse'"),
+        ("[databse]\n", "unknown section 'databse'"),
         ("[database]\nurll = 'x'\n", "unknown key database.urll"),
         ("url = 'x'\n", "'url' stands outside of a section"),
         ("[database\n", "not valid TOML"),
