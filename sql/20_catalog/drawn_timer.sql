@@ -1,5 +1,5 @@
 -- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
--- Returns:  kind, rule (a literal without quotes; the source of an expression), path (of the variable an expression names), and
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), and
 --           problem with hint when it is no valid rule of its kind.
 create or replace function bpm_core.drawn_timer(p_kind text, p_source text, out kind text, out rule text, out path text, out problem text, out hint text)
 language plpgsql immutable
@@ -14,7 +14,7 @@ begin
     rule := btrim(substr(rule, 2, length(rule) - 2));
   elsif v_inner is not null then
     path := bpm_core.expression_path(p_source);
-    rule := btrim(p_source);
+    rule := coalesce('${' || path || '}', btrim(p_source));
     if path is null then
       problem := format('The expression %s is not a dotted path into the variables.', rule);
       hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';

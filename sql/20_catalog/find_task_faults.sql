@@ -16,8 +16,8 @@ as $$
       where n.attributes ? 'bpm:approval' and (n.attributes ->> 'bpm:approval' <> 'required' or n.tag <> 'serviceTask')
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
-     union all select 'bpm:await can only be "receipt", and only on a send task'
-      where n.attributes ? 'bpm:await' and (n.attributes ->> 'bpm:await' <> 'receipt' or n.tag <> 'sendTask')
+     union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written'
+      where n.attributes ? 'bpm:await'
      union all select format('the attribute %s is not known', a.name)
        from jsonb_object_keys(n.attributes) a (name)
       where a.name like 'bpm:%' and a.name <> all (array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval', 'bpm:destination', 'bpm:correlationKey',
