@@ -12,8 +12,11 @@ class SqlHook(BuildHookInterface):  # type: ignore[type-arg]
     """Build hook named in pyproject.toml."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the SQL to an ordinary wheel."""
-        if version == "standard":
-            for name in ("sql", "migrations"):
-                folder = Path(self.root) / name
-                build_data["force_include"][str(folder)] = f"pgbpm/_data/{name}"
+        """Add the SQL to an ordinary wheel; the test kit (rooms from 95 on) stays at home."""
+        if version != "standard":
+            return
+        root = Path(self.root)
+        rooms = [room for room in (root / "sql").iterdir() if room.name[:2] < "95"]
+        for folder in [root / "migrations", *rooms]:
+            target = f"pgbpm/_data/{folder.relative_to(root)}"
+            build_data["force_include"][str(folder)] = target

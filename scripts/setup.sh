@@ -18,6 +18,8 @@ fi
 echo "installing packages …" >&2
 pip="$venv/bin/python -m pip --disable-pip-version-check --quiet"
 # The pinned set first; where it has no build for this platform or Python, what pyproject.toml allows.
-$pip install --require-hashes -r requirements/dev.txt 2>"$venv/pins.log" ||
-  $pip install '.[dev,server]' || $pip install '.[dev]'
-$pip install --no-deps --editable .
+if ! $pip install --require-hashes -r requirements/dev.txt 2> "$venv/pins.log"; then
+  echo "the pinned set does not fit here (see $venv/pins.log); taking what pyproject.toml allows" >&2
+  $pip install --editable '.[dev,server]' || $pip install --editable '.[dev]'
+fi
+$pip install --no-deps --no-build-isolation --editable .

@@ -326,6 +326,26 @@ def test_an_ephemeral_server_leaves_nothing() -> None:
     assert not home.exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_throw_away_server_of_the_command_line(folder: Path, number: int) -> None:
+    environment = {**os.environ, "BPM__SERVER__BIN_DIR": str(CONFIG.bin_dir)}
+    child = subprocess.Popen(
+        [sys.executable, "-u", "-m", "pgbpm", "server", "start", "--ephemeral"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    url = first_line(child)
+    data_dir = Path(str(one(url, "show data_directory")))
+    child.send_signal(number)
+    child.communicate()
+    assert child.returncode == 0
+    assert not data_dir.exists()
+    assert not (folder / ".pgbpm").exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
 def test_the_next_one_sweeps_what_a_killed_owner_left() -> None:
     child = spawn(THROW_AWAY, CONFIG.bin_dir or "")

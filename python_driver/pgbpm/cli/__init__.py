@@ -60,10 +60,15 @@ class _Root(click.Group):
 @click.version_option(__version__, prog_name="pgbpm")
 @click.option("--config", "config_file", type=click.Path(), help="TOML file (default: pgbpm.toml).")
 @click.option("--database-url", metavar="URL", help="Use this database (overrides database.url).")
+@click.option("--ephemeral", is_flag=True, help="Use a throw-away server (server.ephemeral).")
 @click.option("--tenant", default="", metavar="ID", help="Work for this tenant (default: '').")
 @click.pass_context
 def root(
-    ctx: click.Context, config_file: str | None, database_url: str | None, tenant: str
+    ctx: click.Context,
+    config_file: str | None,
+    database_url: str | None,
+    ephemeral: bool,
+    tenant: str,
 ) -> None:
     """A business process engine that lives inside PostgreSQL.
 
@@ -72,6 +77,8 @@ def root(
     config = configuration.load(config_file)
     if database_url:
         config = config.with_values("database", url=database_url)
+    if ephemeral:
+        config = config.with_values("database", url=None).with_values("server", ephemeral=True)
     ctx.obj = App(config, tenant)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
+import time
 
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.output import emit
+from pgbpm.config import ServerConfig
 from pgbpm.db import project_server
 from pgbpm.errors import ServerError
-from pgbpm.server import EmbeddedServer, ServerStatus
+from pgbpm.server import EmbeddedServer, ServerStatus, ephemeral_server
 
 
 @click.group()
@@ -25,13 +28,17 @@ def _report(status: ServerStatus) -> dict[str, object]:
 
 @server.command()
 @click.option("--port", type=int, help="Also listen on 127.0.0.1 at this port (password needed).")
+@click.option("--ephemeral", is_flag=True, help="Throw-away data; stays in the foreground.")
 @json_option
 @pass_app
-def start(app: App, port: int | None, as_json: bool) -> None:
+def start(app: App, port: int | None, ephemeral: bool, as_json: bool) -> None:
     """Start the server in the background; prints its URL. A second start changes nothing."""
     config = app.config.server
     if port is not None:
         config = dataclasses.replace(config, port=port)
+    if ephemeral or config.ephemeral:
+        _hold_ephemeral(config, as_json)
+        return
     embedded = EmbeddedServer(app.config.project_dir / config.dir, config)
     before = embedded.status()
     status = embedded.start("daemon")
@@ -49,6 +56,24 @@ def start(app: App, port: int | None, as_json: bool) -> None:
             err=True,
         )
     click.echo(status.url)
+
+
+def _hold_ephemeral(config: ServerConfig, as_json: bool) -> None:
+    """Run a throw-away server until we are interrupted or it ends."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ephemeral_server(config) as embedded:
+        status = embedded.status()
+        if as_json:
+            emit(_report(status), as_json)
+        else:
+            click.echo("Throw-away server; Ctrl-C ends it and removes its data.", err=True)
+            click.echo(status.url)
+        try:
+            while embedded.status().state == "running":
+                time.sleep(0.2)
+        except KeyboardInterrupt:
+            return
+    raise ServerError("the throw-away server has ended by itself")
 
 
 @server.command()
