@@ -19,8 +19,8 @@ begin
   with due as materialized (
     select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, w.id as instance_id, w.workflow_version_id, t.scope_id, t.id as token_id,
            t.state = 'Waiting' and t.node_id = a.node_id and t.visit = a.visit as standing
-      from unnest(p_approvals) i(id)
-      join bpm_core.approval_record a on a.tenant_id = p_tenant_id and a.id = i.id
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_approvals) i(id) offset 0) i
+      join bpm_core.approval_record a on a.tenant_id = i.tenant_id and a.id = i.id
       join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
       join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and w.status <> 'Suspended'),

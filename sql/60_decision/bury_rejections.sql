@@ -16,12 +16,12 @@ begin
     return;
   end if;
   insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, kind, error, variables, created_at)
-  select p_tenant_id, bpm_core.new_id(), (r.token).instance_id, (r.token).token_id, 'Approval',
+  select (r.token).tenant_id, bpm_core.new_id(), (r.token).instance_id, (r.token).token_id, 'Approval',
          jsonb_build_object('code', 'ApprovalRejected', 'approval', r.approval_id, 'node', (r.token).node_id, 'status', r.status,
                             'decided_by', r.decided_by, 'message', r.note),
          v.variables, v_now
     from unnest(p_rejected) r
-   cross join lateral bpm_core.token_variables(p_tenant_id, (r.token).instance_id) v;
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
   perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
                                   jsonb_build_object('code', 'ApprovalRejected'));
 end

@@ -11,8 +11,8 @@ as $$
 begin
   with open as materialized (
     select a.tenant_id, a.id
-      from unnest(p_tokens) k(id)
-      join bpm_core.token t on t.tenant_id = p_tenant_id and t.id = k.id
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tokens) k(id) offset 0) k
+      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
       join bpm_core.approval_record a on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.token_id = t.id
      where a.status = 'Pending'),
   closed as (

@@ -29,6 +29,6 @@ begin
          jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
     from asked a;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return array[]::bpm_core.moving[];
 end
 $$;

@@ -26,7 +26,7 @@ create table bpm_core.approval_record (
   excluded_actors      text[] not null default '{}',
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, workflow_instance_id, node_id, token_id, visit),
+  unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),

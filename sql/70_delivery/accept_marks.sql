@@ -15,8 +15,8 @@ begin
   perform bpm_core.move_commands(p_tenant_id, array(
     select row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
                coalesce(a.attempt, o.attempt), null)::bpm_core.command_move
-      from (select distinct on (x.command_id) x.* from unnest(p_marks) x order by x.command_id, x.item) m
-      join bpm_core.outbox o on o.tenant_id = p_tenant_id and o.command_id = m.command_id
+      from (select distinct on (x.command_id) p_tenant_id as tenant_id, x.* from unnest(p_marks) x order by x.command_id, x.item offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
      cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
      cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, o.attempt < o.max_attempts, o.first_sent_at is not null) v
       left join lateral (

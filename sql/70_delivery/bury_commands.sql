@@ -20,8 +20,8 @@ begin
                   m.failure) as message,
            jsonb_build_object('command', o.command_id, 'destination', o.destination_code, 'attempt', o.attempt, 'error', o.last_error,
                               'may_have_arrived', o.first_sent_at is not null) as detail
-      from unnest(p_failed) m
-      join bpm_core.outbox o on o.tenant_id = p_tenant_id and o.id = m.outbox_id),
+      from (select p_tenant_id as tenant_id, m.* from unnest(p_failed) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
     select b.tenant_id, b.incident_id, b.workflow_instance_id, b.node_id, b.failure, b.message, b.detail, v_now

@@ -15,8 +15,8 @@ begin
   with cancelled as (
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
-      from unnest(p_instances) i(id)
-     where o.tenant_id = p_tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id) offset 0) i
+     where o.tenant_id = i.tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
     returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',

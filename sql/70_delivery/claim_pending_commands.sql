@@ -15,7 +15,7 @@ as $$
 begin
   return query
   with picked as materialized (
-    select o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
       from bpm_core.outbox o
      where o.state = 'Pending' and o.tenant_id = p_tenant_id
        and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
@@ -29,7 +29,7 @@ begin
        set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
            lease_until = p_now + p.lease, review_at = null
       from picked p
-     where o.tenant_id = p_tenant_id and o.id = p.id
+     where o.tenant_id = p.tenant_id and o.id = p.id
     returning o.*)
   select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
          p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')

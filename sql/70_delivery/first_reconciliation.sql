@@ -18,10 +18,11 @@ declare
      order by e.at desc
      limit 1);
 begin
-  if v_last ->> 'outcome' = p_outcome and coalesce(v_last -> 'receipt', 'null') = coalesce(p_receipt, 'null') then
-    return v_last ->> 'state';
+  if v_last ->> 'outcome' is distinct from p_outcome or coalesce(v_last -> 'receipt', 'null') <> coalesce(p_receipt, 'null') then
+    perform bpm_core.fail('BP409',
+      format('Command %s is %s; only one that is Unknown can be reconciled.', p_command.command_id, p_command.state),
+      jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
-  perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Unknown can be reconciled.', p_command.command_id, p_command.state),
-    jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
+  return v_last ->> 'state';
 end
 $$;

@@ -1,9 +1,9 @@
 -- What an attempt's outcome means for the command: the table "what happened / goes to" of the model, with the receiver's profile.
 -- p_tries_left: attempts are left. p_arrived: an earlier attempt may have arrived; then a command that cannot be tried again is Unknown, not Failed.
--- Returns:  command_verdict.
+-- Returns:  state; arrived, whether the receiver may have seen the command by now; failure, the incident's code when the state is Failed.
 create or replace function bpm_core.judge_delivery(
-  p_reported text, p_receipt jsonb, p_profile bpm_core.destination, p_tries_left boolean, p_arrived boolean)
-returns bpm_core.command_verdict
+  p_reported text, p_receipt jsonb, p_profile bpm_core.destination, p_tries_left boolean, p_arrived boolean,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -18,24 +18,18 @@ begin
         and coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, p_profile.receipt_path)), 'null') = 'null' then
     v_meaning := 'Unknown';
   end if;
+  arrived := p_arrived or v_meaning in ('Sent', 'AlreadyDone', 'Unknown', 'InProgress');
   case v_meaning
     when 'Sent', 'AlreadyDone' then
-      return row('Sent', true, null);
+      state := 'Sent';
     when 'Unknown' then
-      return row('Unknown', true, null);
-    when 'InProgress' then
-      return row(case when p_tries_left then 'Pending' else 'Unknown' end, true, null);
-    when 'NotSent', 'Throttled' then
-      if p_tries_left then
-        return row('Pending', p_arrived, null);
-      elsif p_arrived then
-        return row('Unknown', true, null);
-      end if;
-      return row('Failed', false, 'DeliveryExhausted');
-    when 'Refused' then
-      return row('Failed', p_arrived, 'DeliveryRefused');
-    when 'KeyReused' then
-      return row('Failed', p_arrived, 'KeyReused');
+      state := 'Unknown';
+    when 'InProgress', 'NotSent', 'Throttled' then
+      state := (case when p_tries_left then 'Pending' when arrived then 'Unknown' else 'Failed' end)::bpm_core.command_state;
+      failure := case when state = 'Failed' then 'DeliveryExhausted' end;
+    when 'Refused', 'KeyReused' then
+      state := 'Failed';
+      failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
   end case;
 end
 $$;

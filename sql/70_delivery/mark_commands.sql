@@ -25,8 +25,8 @@ begin
   v_marks := bpm_core.parse_marks(p_items);
   perform bpm_core.lock_instances(p_tenant_id, array(
     select o.workflow_instance_id
-      from unnest(v_marks) m
-      join bpm_core.outbox o on o.tenant_id = p_tenant_id and o.command_id = m.command_id));
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
   perform bpm_core.accept_marks(p_tenant_id, v_marks);
   return query
   select m.item, m.command_id, a.outcome, a.state

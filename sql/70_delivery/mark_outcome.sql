@@ -24,11 +24,11 @@ begin
    where a.tenant_id = p_tenant_id and a.outbox_id = v_outbox_id and a.fencing_token = p_mark.fencing_token and a.content_hash is not null
    order by a.content_hash = p_mark.content_hash desc
    limit 1;
-  if r_attempt.repeated then
+  if found and r_attempt.repeated then
     outcome := r_attempt.outcome::text::bpm.outcome;
-    state := r_attempt.outcome;
+    state := r_attempt.outcome::text;
   else
-    outcome := case when r_attempt is not null then 'Conflict' when state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end;
+    outcome := (case when found then 'Conflict' when state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end)::bpm.outcome;
   end if;
 end
 $$;

@@ -19,8 +19,8 @@ begin
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
            coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
            d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
-      from unnest(p_moves) m
-      join bpm_core.outbox o on o.tenant_id = p_tenant_id and o.id = m.outbox_id
+      from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
      cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
   moved as (
     update bpm_core.outbox o

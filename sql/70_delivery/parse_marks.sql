@@ -7,7 +7,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_outcomes constant text[] := '{Sent,NotSent,Unknown,InProgress,Conflict,Refused,KeyReused,Throttled,ReceiverError}';
+  v_outcomes constant text[] := array['Sent', 'NotSent', 'Unknown', 'InProgress', 'Conflict', 'Refused', 'KeyReused', 'Throttled', 'ReceiverError'];
   v_bad      bigint;
 begin
   perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');

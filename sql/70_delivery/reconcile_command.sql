@@ -34,7 +34,7 @@ begin
     return query select p_command_id, bpm_core.first_reconciliation(r_command, p_outcome, p_receipt);
     return;
   end if;
-  v_state := case p_outcome when 'Resend' then 'Pending' else p_outcome end;
+  v_state := (case p_outcome when 'Resend' then 'Pending' else p_outcome end)::bpm_core.command_state;
   if v_state <> r_command.state then
     if v_state = 'Pending' then
       perform bpm_core.allow_resend(r_command);

@@ -17,16 +17,16 @@ begin
   -- A tick that came too late: the plan to send again is dropped, the state stays.
   update bpm_core.outbox o
      set review_at = null
-    from unnest(p_commands) i(id)
-   where o.tenant_id = p_tenant_id and o.id = i.id and o.state = 'Unknown' and o.review_at <= p_now
+    from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
+   where o.tenant_id = i.tenant_id and o.id = i.id and o.state = 'Unknown' and o.review_at <= p_now
      and bpm_core.resend_until(o.first_sent_at, o.destination_snapshot) <= p_now;
   get diagnostics v_dropped = row_count;
   v_moves := array(
     select row(o.id, case when o.state = 'Unknown' then 'Pending' else 'Unknown' end, true, null, null, null,
                jsonb_build_object('reason', case when o.state = 'Unknown' then 'Resend' else 'RetentionOver' end),
                interval '0', null, o.attempt, null)::bpm_core.command_move
-      from unnest(p_commands) i(id)
-      join bpm_core.outbox o on o.tenant_id = p_tenant_id and o.id = i.id
+      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
+      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
      where o.state in ('Unknown', 'Pending') and o.review_at <= p_now);
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves) + v_dropped;

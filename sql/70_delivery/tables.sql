@@ -5,8 +5,6 @@ create type bpm_core.command_state as enum ('Pending', 'Sending', 'Sent', 'Faile
 -- What a runner says of an attempt to deliver.
 create type bpm_core.mark as (
   item integer, command_id uuid, fencing_token bigint, reported text, receipt jsonb, detail jsonb, retry_in interval, content_hash bytea);
--- Where a command goes next, as the receiver's profile has it. arrived: the receiver may have seen it, by this attempt or an earlier one.
-create type bpm_core.command_verdict as (state bpm_core.command_state, arrived boolean, failure text);
 -- A command on its way to a state, and what of an attempt that ended. reported null: nobody reported (a lease ran out, a person, tick);
 -- failure: the incident's code when the state is Failed; retry_in null: the profile's backoff.
 create type bpm_core.command_move as (
@@ -45,7 +43,7 @@ create table bpm_core.outbox (
   created_at           timestamptz not null,
   ended_at             timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, command_id),
+  unique (command_id, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Sending') = (worker_id is not null and lease_until is not null)),
   check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null)),
@@ -56,8 +54,9 @@ create table bpm_core.outbox (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index outbox_pending on bpm_core.outbox (tenant_id, available_at, id) where state = 'Pending';
 create index outbox_lease on bpm_core.outbox (tenant_id, lease_until, id) where state = 'Sending';
+create index outbox_unknown on bpm_core.outbox (tenant_id, available_at, id) where state = 'Unknown';
 create index outbox_review on bpm_core.outbox (tenant_id, review_at, id) where review_at is not null;
-create index outbox_of_instance on bpm_core.outbox (tenant_id, workflow_instance_id);
+create index outbox_of_instance on bpm_core.outbox (workflow_instance_id);
 comment on table bpm_core.outbox is 'A command to the outside. command_id is what the receiver sees; it and the payload never change. A command that may have been sent is never Pending again by itself.';
 comment on column bpm_core.outbox.destination_id is 'No foreign key: all senders would share a lock on the one row. Destinations are never deleted.';
 comment on column bpm_core.outbox.destination_snapshot is 'The row of the destination (address and receiver profile) as it was when the command was written.';
