@@ -32,7 +32,6 @@ as $$
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
-     ('fired before it was complete', r.fired and r.joined < r.expected),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
   union all
