@@ -49,7 +49,7 @@ begin
     v_above[r_row.depth] := r_row.pos;
     if r_row.space <> '' then
       v_element := row(r_row.pos, case when r_row.depth > 1 then v_above[r_row.depth - 1] else 0 end, r_row.space, r_row.tag,
-                       nullif(btrim(r_row.attributes ->> 'id'), ''), r_row.attributes, r_row.body);
+                       nullif(btrim(r_row.attributes ->> 'id'), ''), r_row.attributes, btrim(r_row.body, E' \t\r\n'));
       v_elements := v_elements || v_element;
     end if;
   end loop;

@@ -12,14 +12,14 @@ as $$
       from element d
      where d.tag like '%EventDefinition' and d.parent > 0
     union all
-    select r.parent, d.pos, coalesce(d.tag, 'missingEventDefinition'), coalesce(d.attributes, jsonb_build_object('missing', btrim(r.body))), r.pos
+    select r.parent, d.pos, coalesce(d.tag, 'missingEventDefinition'), coalesce(d.attributes, jsonb_build_object('missing', r.body)), r.pos
       from element r
       left join element d on d.parent = 0 and d.tag like '%EventDefinition'
-                         and (d.id = btrim(r.body) or d.id = regexp_replace(btrim(r.body), '^[^:]*:', ''))
+                         and (d.id = r.body or d.id = regexp_replace(r.body, '^[^:]*:', ''))
      where r.tag = 'eventDefinitionRef'
   ),
   timer as (
-    select t.parent as pos, min(t.tag) as tag, min(btrim(t.body)) as rule
+    select t.parent as pos, min(t.tag) as tag, min(t.body) as rule
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent

@@ -5,7 +5,7 @@ returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', btrim(e.body)) order by e.pos desc)
+  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
     from unnest(p_elements) h
     join unnest(p_elements) e on e.parent = h.pos
    where h.space = 'bpmn' and h.tag = 'extensionElements'

@@ -5,9 +5,9 @@ returns table (node_id text, lane text)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select distinct on (btrim(r.body)) btrim(r.body), coalesce(nullif(btrim(l.attributes ->> 'name'), ''), l.id)
+  select distinct on (r.body) r.body, coalesce(nullif(btrim(l.attributes ->> 'name'), ''), l.id)
     from unnest(p_elements) r
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
-   order by btrim(r.body), l.pos desc
+   order by r.body, l.pos desc
 $$;

@@ -1,5 +1,5 @@
 -- The short name under which the compiler knows an XML namespace; Operaton speaks Camunda 7's dialect, Activiti Flowable's.
--- Returns:  text: bpmn, bpm (ours), camunda, flowable, zeebe, '' (none); null for every other namespace.
+-- Returns:  text: bpmn, bpm (ours), bpm? (meant to be ours), camunda, flowable, zeebe, '' (none); null for every other namespace.
 create or replace function bpm_core.bpmn_namespace(p_uri text)
 returns text
 language sql immutable parallel safe
@@ -13,5 +13,6 @@ as $$
     when 'http://activiti.org/bpmn' then 'flowable'
     when 'http://camunda.org/schema/zeebe/1.0' then 'zeebe'
     when '' then ''
+    else case when p_uri like '%pgbpm%' then 'bpm?' end
   end
 $$;

@@ -20,6 +20,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
             union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
@@ -28,6 +29,7 @@ begin
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_task_faults(v_drawn, p_tenant_id) f
+            union all select f from bpm_core.find_own_misused(p_elements) f
             union all select f from bpm_core.find_ignored(p_elements, v_drawn, p_strict) f) x);
 end
 $$;

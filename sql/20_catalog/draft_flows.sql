@@ -18,7 +18,7 @@ as $$
     select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.default_ref from unnest(p_nodes) n order by n.scope_pos, n.node_id, n.pos
   ),
   condition as materialized (
-    select distinct on (c.parent) c.parent, nullif(btrim(c.body), '') as source, nullif(btrim(c.attributes ->> 'language'), '') as language
+    select distinct on (c.parent) c.parent, nullif(c.body, '') as source, nullif(btrim(c.attributes ->> 'language'), '') as language
       from unnest(p_elements) c
      where c.space = 'bpmn' and c.tag = 'conditionExpression'
      order by c.parent, c.pos

@@ -18,7 +18,7 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(btrim(c.body), 2000)) filter (where c.tag = 'documentation') as documentation
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
       from unnest(p_elements) c
      where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
      group by c.parent

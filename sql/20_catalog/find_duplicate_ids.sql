@@ -1,4 +1,4 @@
--- Ids that occur twice, among the elements or with a node or flow the compiler adds, and ids too long for a key.
+-- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
 returns setof bpm_core.finding
 language sql immutable
@@ -23,7 +23,4 @@ as $$
   select bpm_core.fault('DuplicateId', format('The id "%s" is needed for a node that the compiler adds.', left(c.id, 200)), c.id, null, 'Rename the element.')
     from compiled c
    where c.times > 1 and not exists (select from drawn d where d.id = c.id and d.times > 1)
-  union all
-  select bpm_core.fault('TooLarge', format('The id "%s…" has %s characters; the limit is 200.', left(c.id, 40), length(c.id)), null, null, 'Shorten it.')
-    from compiled c where length(c.id) > 200
 $$;

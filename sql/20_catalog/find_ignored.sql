@@ -25,4 +25,9 @@ as $$
   select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
                else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
     from ignored i
+  union all
+  select bpm_core.warning('DefaultConditionIgnored', format('Sequence flow "%s" is the default of "%s"; its condition is not looked at.', f.id, n.node_id), n.node_id, f.id)
+    from unnest(p_nodes) n
+    join unnest(p_elements) f on f.parent = n.scope_pos and f.id = n.default_ref and f.tag = 'sequenceFlow'
+    join unnest(p_elements) c on c.parent = f.pos and c.tag = 'conditionExpression' and c.body <> ''
 $$;

@@ -28,9 +28,6 @@ as $$
   select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
     from scope s where s.ends = 0
   union all
-  select bpm_core.fault('TooLarge', format('The id of process "%s…" has %s characters; the limit is 200.', left(p.process_id, 40), length(p.process_id)), null, null, 'Shorten it.')
-    from unnest(p_processes) p where p.deployed and length(p.process_id) > 200
-  union all
   select bpm_core.warning('ExecutableNotStated', format('Process "%s" does not say isExecutable; taken as true.', p.process_id), p.process_id)
     from unnest(p_processes) p where p.executable is null and p.deployed
   union all

@@ -11,7 +11,7 @@ as $$
       from unnest(p_nodes) n
   ),
   loose as (
-    select f.scope_pos, f.source_id as node_id, string_agg('"' || f.flow_id || '"', ', ' order by f.pos) as flows
+    select f.scope_pos, f.source_id as node_id, array_to_string((array_agg('"' || f.flow_id || '"' order by f.pos))[1:5], ', ') as flows
       from unnest(p_flows) f where f.condition_source is null and not f.is_default
      group by f.scope_pos, f.source_id
   )

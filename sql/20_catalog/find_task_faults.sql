@@ -1,6 +1,5 @@
--- What is wrong or odd about tasks: types, retries and leases, approval, our own attributes misspelt, destinations.
--- Our own attributes are taken at their word: one that is unknown or has an impossible value is a fault, because an approval that was
--- asked for and dropped would be worse than a refusal. Other engines' attributes that cannot be used are warnings.
+-- What is wrong or odd about tasks: types, retries and leases, approval, destinations. Our own attributes are taken at their word: an
+-- impossible value is a fault. Other engines' attributes that cannot be used are warnings.
 create or replace function bpm_core.find_task_faults(p_nodes bpm_core.draft_node[], p_tenant_id text)
 returns setof bpm_core.finding
 language sql stable
@@ -12,19 +11,10 @@ as $$
    cross join lateral (
      select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
-     union all select 'bpm:approval can only be "required", and only on a service task'
-      where n.attributes ? 'bpm:approval' and (n.attributes ->> 'bpm:approval' <> 'required' or n.tag <> 'serviceTask')
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
-     union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written'
-      where n.attributes ? 'bpm:await'
-     union all select format('the attribute %s is not known', a.name)
-       from jsonb_object_keys(n.attributes) a (name)
-      where a.name like 'bpm:%' and a.name <> all (array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval', 'bpm:destination', 'bpm:correlationKey',
-              'bpm:await', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey'])) p
-  union all
-  select bpm_core.fault('TooLarge', format('The task type of %s has %s characters; the limit is 200.', n.label, length(n.task_type)), n.node_id, null, 'Shorten it.')
-    from node n where length(n.task_type) > 200
+     union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)

@@ -269,7 +269,7 @@ create type bpm_core.bpmn_element as (
   body       text
 );
 comment on type bpm_core.bpmn_element is
-  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the text of an element without children.';
+  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the trimmed text of an element without children.';
 
 create type bpm_core.finding as (
   severity text,

@@ -1,0 +1,15 @@
+-- The attributes of our own namespace that mean something on an element.
+create or replace function bpm_core.own_attributes(p_tag text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case p_tag
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'sendTask' then array['bpm:type', 'bpm:destination']
+    when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'message' then array['bpm:correlationKey']
+    when 'receiveTask' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    else '{}'
+  end
+$$;
