@@ -58,6 +58,6 @@ create table bpm_core.idempotency_key (
   expires_at   timestamptz not null,
   primary key (tenant_id, operation, key)
 );
-create index idempotency_key_of_instance on bpm_core.idempotency_key (tenant_id, instance_id);
+create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_id);
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';

@@ -33,7 +33,7 @@ begin
     update bpm_core.workflow_instance w
        set lock_version = w.lock_version + 1, variables = w.variables || m.payload
       from consumed c
-      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
   select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
@@ -43,8 +43,10 @@ begin
   v_missed := array(
     select d.id
       from unnest(p_rows) r
-      join bpm_core.subscription s on s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid
-      join bpm_core.message d on d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid
+     cross join lateral (select s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select d.id, d.correlated_to from bpm_core.message d
+                          where d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid offset 0) d
      where s.state = 'Closed' and d.correlated_to = s.id);
   perform bpm_core.advance_isolated(v_leaving);
   perform bpm_core.return_messages(p_tenant_id, v_missed);

@@ -26,12 +26,13 @@ begin
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
            row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by a.flow_id) = 1 as survives
       from unnest(p_rounds) r
-      join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-      join bpm_core.workflow_flow f
-        on f.tenant_id = r.tenant_id and f.workflow_version_id = w.workflow_version_id and f.target_id = r.node_id
-      join bpm_core.parallel_join_arrival a
-        on a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
-       and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round),
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = r.tenant_id and f.workflow_version_id = w.workflow_version_id and f.target_id = r.node_id offset 0) f
+     cross join lateral (select a.token_id, a.flow_id from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                            and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round offset 0) a),
   consumed as (
     update bpm_core.token t
        set state = 'Completed', version = t.version + 1, updated_at = v_now

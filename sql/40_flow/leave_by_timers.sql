@@ -18,10 +18,12 @@ begin
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
            n.kind, n.interrupting, f.id, f.scheduled_at
       from unnest(p_fired) f
-      join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
-      join bpm_core.workflow_node n
-        on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
-      join bpm_core.token t on t.tenant_id = f.tenant_id and t.id = f.token_id
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
+     cross join lateral (select n.kind, n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state, t.visit from bpm_core.token t
+                          where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
      where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)

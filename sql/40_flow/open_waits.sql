@@ -22,10 +22,13 @@ begin
            case when n.correlation_path is null then p.business_key
                 else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
       from unnest(p_resting) r
-      join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.token_id
-      join bpm_core.workflow_node n on n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id
-      join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.instance_id
-      join bpm_core.process_instance p on p.tenant_id = r.tenant_id and p.id = w.process_instance_id
+     cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
+     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
+     cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+                          where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting' and t.node_id = r.node_id)
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),

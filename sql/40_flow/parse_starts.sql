@@ -20,7 +20,7 @@ begin
       select w.code, w.version, r.*
         from (select distinct i.code, i.version from item i) w
         left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
-    select row(i.n, i.code, case when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
+    select row(i.n, i.code, case when f.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
@@ -29,7 +29,9 @@ begin
                     else f.fault end)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
-     cross join lateral (select bpm_core.variables_fault(i.variables) as fault) f
+     cross join lateral (
+       select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
+         from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
      order by i.n);
 end
 $$;

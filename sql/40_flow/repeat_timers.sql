@@ -15,9 +15,10 @@ begin
   select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
          k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
     from unnest(p_fired) f
-    join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
-    join bpm_core.workflow_node n
-      on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
+   cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                        where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
    cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
    cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
    where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0;

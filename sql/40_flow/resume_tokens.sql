@@ -31,8 +31,10 @@ begin
   select array_agg(row(p_tenant_id, c.workflow_instance_id, w.workflow_version_id, c.scope_id, c.id, c.node_id, c.via_flow_id, n.kind)::bpm_core.moving)
     into v_arriving
     from claimed c
-    join bpm_core.workflow_instance w on w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id;
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id offset 0) w
+   cross join lateral (select n.kind from bpm_core.workflow_node n
+                        where n.tenant_id = c.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id offset 0) n;
   perform bpm_core.drive_isolated(v_arriving);
   return coalesce(cardinality(v_arriving), 0);
 end

@@ -21,10 +21,12 @@ begin
                       coalesce(e.error ->> 'message', e.error #>> '{}', 'no reason given')),
                jsonb_build_object('task', t.id, 'task_type', t.task_type, 'attempt', t.attempt, 'error', e.error))::bpm_core.trouble
       from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) x
-      join bpm_core.task_instance t on t.tenant_id = x.tenant_id and t.id = x.id
-      join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-      join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
-      left join bpm_core.execution e on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt);
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = x.tenant_id and t.id = x.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select k.scope_id, k.via_flow_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+      left join lateral (select e.error from bpm_core.execution e
+                          where e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt offset 0) e on true);
   insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, task_instance_id, incident_id, kind, error, variables, created_at)
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now

@@ -31,11 +31,13 @@ begin
       from picked p
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
-  select l.slot::integer, l.available_at, l.id, w.process_instance_id, w.id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
+  select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, p.variables || w.variables
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.slot, l.available_at, l.id;
 end
 $$;

@@ -32,8 +32,10 @@ begin
          w.status::text
     from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
-    left join bpm_core.task_instance t on t.tenant_id = a.tenant_id and t.id = a.task_id
-    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join lateral (select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t
+                        where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
+    left join lateral (select w.status from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w on true
    order by a.item;
 end
 $$;

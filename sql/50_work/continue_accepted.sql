@@ -19,8 +19,9 @@ begin
   v_leaving := array(
     select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
       from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
-      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.instance_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      order by a.item);
   perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);

@@ -15,10 +15,11 @@ begin
   select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
     from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-    join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
    cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
 end
 $$;

@@ -10,11 +10,14 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
+               case when v.is_plain then v.variables
+                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
-     cross join lateral (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) v(variables)
+     cross join lateral (
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+         from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
 $$;

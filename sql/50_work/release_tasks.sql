@@ -42,9 +42,11 @@ begin
               when t.state = 'Cancelled' then 'Cancelled'
               else 'LeaseLost' end::bpm.outcome
     from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
-    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
-    left join bpm_core.execution e
-      on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.fencing_token = (i.item ->> 'fencing_token')::bigint
+    left join lateral (select t.id, t.state from bpm_core.task_instance t
+                        where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t on true
+    left join lateral (select e.state from bpm_core.execution e
+                        where e.tenant_id = i.tenant_id and e.task_instance_id = t.id
+                          and e.fencing_token = (i.item ->> 'fencing_token')::bigint offset 0) e on true
    order by i.n;
 end
 $$;

@@ -56,7 +56,7 @@ create table bpm_core.task_instance (
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
-create index task_of_token on bpm_core.task_instance (tenant_id, workflow_instance_id, token_id);
+create index task_of_token on bpm_core.task_instance (workflow_instance_id, token_id);
 comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
 comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
 comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
@@ -114,6 +114,6 @@ create table bpm_core.dead_letter (
   check ((state = 'Open') = (closed_by is null and closed_at is null))
 );
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
-create index dead_letter_of_instance on bpm_core.dead_letter (tenant_id, workflow_instance_id);
-create index dead_letter_of_incident on bpm_core.dead_letter (tenant_id, incident_id);
+create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
+create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);
 comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
