@@ -27,7 +27,7 @@ as $$
     when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
                   where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
       then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
-    when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.{1,500})$' then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
+    when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
   end

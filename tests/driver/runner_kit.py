@@ -26,7 +26,7 @@ from pgbpm.worker import Worker
 CHECKOUT = Path(__file__).resolve().parents[2]
 HEAD = (
     '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"'
-    ' xmlns:bpm="https://pgbpm.dev/bpmn/1.0" targetNamespace="tests">'
+    ' xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="tests">'
 )
 
 

@@ -158,9 +158,70 @@ def definitions(app: App, as_json: bool) -> None:
     """List what is deployed."""
     with app.connect() as conn:
         rows = conn.execute(
-            "select * from bpm.definition d where d.tenant_id = %s order by 2", [app.tenant]
+            "select * from bpm.definition d where d.tenant_id = %s order by d.code, d.version",
+            [app.tenant],
         ).fetchall()
     emit(rows, as_json, empty="nothing deployed")
 
 
-COMMANDS = [deploy, check, definitions]
+@click.command()
+@click.argument("code")
+@click.option("--url", required=True, help="Where commands are posted to.")
+@click.option(
+    "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Sent along (repeat)."
+)
+@click.option("--timeout", type=float, metavar="S", help="Longest wait for an answer.")
+@click.option("--secret", metavar="REF", help="Bearer token: env:NAME or file:PATH of the runner.")
+@click.option("--key-header", help="Header that carries the command's id (Idempotency-Key).")
+@click.option("--key-retention", metavar="INTERVAL", help="How long the receiver remembers a key.")
+@click.option("--resend", is_flag=True, help="It honours keys: send again what may have arrived.")
+@click.option(
+    "--conflict-means", type=click.Choice(["Failed", "Sent", "Pending"]),
+    help="What its 409 says of our key.",
+)  # fmt: skip
+@click.option("--server-error-safe", is_flag=True, help="Its 5xx mean that nothing was stored.")
+@click.option("--receipt", metavar="PATH", help="What an answer must hold to count as receipt.")
+@click.option("--max-attempts", type=int, metavar="N", help="Then the command has failed.")
+@click.option("--lease", metavar="INTERVAL", help="A runner that died is noticed after this.")
+@json_option
+@pass_app
+def destination(
+    app: App,
+    /,
+    code: str,
+    url: str,
+    headers: tuple[str, ...],
+    timeout: float | None,
+    secret: str | None,
+    resend: bool,
+    server_error_safe: bool,
+    receipt: str | None,
+    as_json: bool,
+    **profile: Any,
+) -> None:
+    """Say where send tasks for CODE go and how the receiver behaves, or change it.
+
+    What is not given falls back to its default. Commands already written keep the old address.
+    """
+    config: Row = {"url": url}
+    if headers:
+        config["headers"] = dict(map(_header, headers))
+    if timeout is not None:
+        config["timeout_seconds"] = timeout
+    with app.connect() as conn:
+        app.call(
+            conn, "register_destination", p_code=code, p_config=config, p_secret_ref=secret,
+            p_resend_allowed=resend, p_server_error_safe=server_error_safe, p_receipt_path=receipt,
+            **{f"p_{name}": value for name, value in profile.items()},
+        )  # fmt: skip
+    emit({"code": code, "url": url}, as_json)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--header")
+    return name, value
+
+
+COMMANDS = [deploy, check, definitions, destination]

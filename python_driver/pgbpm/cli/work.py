@@ -33,6 +33,8 @@ def listing(
     else:
         short = [{head: row[column] for head, column in shown.items()} for row in rows]
         emit(short, False, empty=empty)
+        if len(rows) == values.get("limit"):
+            click.echo(f"({len(rows)} shown; more with --limit)")
 
 
 # -- tasks ---------------------------------------------------------------------------------------

@@ -1,0 +1,483 @@
+"""Every command for users, for people and as JSON, against a real database."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.driver.runner_kit import (
+    HEAD,
+    caught,
+    deploy,
+    linear,
+    publish_task,
+    run_until_idle,
+    start,
+)
+from tests.support.database import TestDatabase
+
+from pgbpm import migrations
+from pgbpm.cli import root
+from pgbpm.worker import NonRetryable, Task, Worker
+
+USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
+  <startEvent id="start"/><userTask id="ask" name="Please look"/><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="ask"/>
+  <sequenceFlow id="f2" sourceRef="ask" targetRef="end"/></process></definitions>"""
+
+APPROVED = f"""{HEAD}<process id="asking-leave" isExecutable="true">
+  <startEvent id="start"/><serviceTask id="release" name="Release it" bpm:approval="required"/>
+  <endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="release"/>
+  <sequenceFlow id="f2" sourceRef="release" targetRef="end"/></process></definitions>"""
+
+WAITING = f"""{HEAD}<message id="m" name="paid"/><process id="waiting" isExecutable="true">
+  <startEvent id="start"/><intermediateCatchEvent id="wait" name="Wait for the money">
+  <messageEventDefinition messageRef="m"/></intermediateCatchEvent>
+  <intermediateCatchEvent id="pause"><timerEventDefinition>
+  <timeDuration>PT1H</timeDuration></timerEventDefinition></intermediateCatchEvent>
+  <endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="wait"/>
+  <sequenceFlow id="f2" sourceRef="wait" targetRef="pause"/>
+  <sequenceFlow id="f3" sourceRef="pause" targetRef="end"/></process></definitions>"""
+
+SENDING = f"""{HEAD}<process id="sending" isExecutable="true">
+  <startEvent id="start"/><sendTask id="tell" bpm:type="tell" bpm:destination="listener"/>
+  <endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="tell"/>
+  <sequenceFlow id="f2" sourceRef="tell" targetRef="end"/></process></definitions>"""
+
+FAULTY = f"""{HEAD}<process id="faulty" isExecutable="true">
+  <startEvent id="start"/>
+  <complexGateway id="what"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="what"/>
+  <sequenceFlow id="f2" sourceRef="what" targetRef="nowhere"/></process></definitions>"""
+
+
+class Cli:
+    """``pgbpm`` on the test's database."""
+
+    def __init__(self, database: TestDatabase) -> None:
+        self.database = database
+
+    def __call__(self, *arguments: object, code: int = 0, stdin: str | None = None) -> Result:
+        """Run a command and check its exit code."""
+        result = CliRunner().invoke(
+            root, ["--database-url", self.database.url, *map(str, arguments)], input=stdin
+        )
+        assert result.exit_code == code, (result.output, result.stderr, result.exception)
+        return result
+
+    def json(self, *arguments: object, code: int = 0) -> Any:
+        """Its answer to ``--json``, which must be all it prints on standard output."""
+        return json.loads(self(*arguments, "--json", code=code).stdout)
+
+    def text(self, *arguments: object, code: int = 0) -> str:
+        """What a person sees on standard output."""
+        return self(*arguments, code=code).stdout
+
+
+@pytest.fixture
+def cli(database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setattr(migrations, "run", lambda conn, folder=None: [])
+    return Cli(database)
+
+
+@pytest.fixture
+def fresh_cli(fresh_database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setattr(migrations, "run", lambda conn, folder=None: [])
+    return Cli(fresh_database)
+
+
+def by_key(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: str(row["business_key"]))
+
+
+def file(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# -- deploy, check ------------------------------------------------------------------------------
+
+
+def test_deploy(cli: Cli, tmp_path: Path) -> None:
+    first = file(tmp_path, "first.bpmn", linear("deploy-one", "a"))
+    second = file(tmp_path, "second.bpmn", linear("deploy-two", "a"))
+    assert "deployed deploy-one version 1" in cli.text("deploy", first)
+    answer = cli.json("deploy", first, second)
+    assert [(r["code"], r["version"], r["is_new"]) for r in answer["deployed"]] == [
+        ("deploy-one", 1, False), ("deploy-two", 1, True),
+    ]  # fmt: skip
+    assert "unchanged deploy-one version 1" in cli.text("deploy", first)
+    listed = cli.json("definitions")
+    assert ("deploy-two", 1) in {(row["code"], row["version"]) for row in listed}
+    assert "deploy-two" in cli.text("definitions")
+
+
+def test_deploy_says_every_fault(cli: Cli, tmp_path: Path) -> None:
+    faulty = file(tmp_path, "faulty.bpmn", FAULTY)
+    result = cli("deploy", faulty, code=1)
+    assert "SequenceFlowTargetNotFound" in result.stderr
+    assert "UnsupportedElement" in result.stderr
+    answer = cli.json("deploy", faulty, code=1)
+    assert answer["deployed"] == []
+    assert {f["code"] for f in answer["findings"]} >= {
+        "SequenceFlowTargetNotFound", "UnsupportedElement",
+    }  # fmt: skip
+
+
+def test_check_takes_several_files(cli: Cli, tmp_path: Path) -> None:
+    good = file(tmp_path, "good.bpmn", linear("check-good", "a"))
+    faulty = file(tmp_path, "faulty.bpmn", FAULTY)
+    assert cli.json("check", good) == {"files": 1, "faulty": 0, "findings": []}
+    assert "no faults, no warnings" in cli.text("check", good)
+    answer = cli.json("check", good, faulty, code=1)
+    assert (answer["files"], answer["faulty"]) == (2, 1)
+    missing = next(f for f in answer["findings"] if f["code"] == "SequenceFlowTargetNotFound")
+    assert missing["file"] == str(faulty)
+    assert (missing["id"], missing["line"], missing["severity"]) == ("f2", 5, "fault")
+    text = cli.text("check", good, faulty, code=1)
+    assert "SequenceFlowTargetNotFound" in text
+    assert cli.database.rows("select 1 from bpm.definition d where d.code = 'check-good'") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "faults"),
+    [
+        (linear("a", "b").encode("utf-16"), 0),
+        (b"\xef\xbb\xbf" + linear("a", "b").encode(), 0),
+        (
+            b"<?xml version='1.0' encoding='ISO-8859-1'?>"
+            + linear("a", "b").replace("Task id", "Task name='gr\u00fcn' id").encode("latin-1"),
+            0,
+        ),
+        (b"\xff\xfe\xff", 1),
+        (b"<a>\xff</a>", 1),
+        (b"<?xml version='1.0' encoding='no-such'?><a/>", 1),
+        (b"<a>\0</a>", 1),
+        (b"", 1),
+        (b"not xml", 1),
+    ],
+)
+def test_files_are_read_as_people_have_them(
+    cli: Cli, tmp_path: Path, data: bytes, faults: int
+) -> None:
+    odd = file(tmp_path, "odd.bpmn", data)
+    answer = cli.json("check", odd, code=1 if faults else 0)
+    assert sum(f["severity"] == "fault" for f in answer["findings"]) >= faults
+    assert answer["faulty"] == faults
+
+
+def test_a_missing_file_is_a_usage_error(cli: Cli) -> None:
+    assert "does not exist" in cli("check", "/no/such/file", code=2).stderr
+
+
+# -- start, ps, show ----------------------------------------------------------------------------
+
+
+def test_start_ps_show(cli: Cli) -> None:
+    deploy(cli.database, linear("seen", "a-task"))
+    begun = cli.json(
+        "start", "seen", "--key", "S-1", "--var", "amount=1200", "--var", "note=as text",
+        "--variables", '{"amount": 1, "list": [1]}', "--idempotency-key", "once",
+    )  # fmt: skip
+    assert begun["is_new"] is True
+    again = cli.json(
+        "start", "seen", "--key", "S-1", "--var", "amount=1200", "--var", "note=as text",
+        "--variables", '{"amount": 1, "list": [1]}', "--idempotency-key", "once",
+    )  # fmt: skip
+    assert again["is_new"] is False
+    assert again["process_instance_id"] == begun["process_instance_id"]
+    assert "process_instance_id" in cli.text("start", "seen", "--key", "S-2")
+
+    listed = cli.json("ps", "--code", "seen", "--key", "S-1")
+    assert [row["process_instance_id"] for row in listed] == [begun["process_instance_id"]]
+    text = cli.text("ps", "--status", "Running", "--code", "seen")
+    assert "S-1" in text
+    assert "S-2" in text
+    assert "no process instances" in cli.text("ps", "--status", "Failed", "--code", "seen")
+    assert "more with --limit" in cli.text("ps", "--code", "seen", "--limit", 1)
+
+    for typed in (
+        "S-1",
+        begun["process_instance_id"],
+        begun["process_instance_id"].replace("-", ""),
+    ):
+        state = cli.json("show", typed)
+        assert state["instance"]["process_instance_id"] == begun["process_instance_id"]
+        assert state["instance"]["variables"] == {
+            "amount": 1200, "note": "as text", "list": [1],
+        }  # fmt: skip
+        assert state["history"][0]["kind"] == "InstanceStarted"
+    text = cli.text("show", "S-1")
+    assert "seen v1 · S-1 · Running" in text
+    assert "● a-task [serviceTask] Waiting" in text
+    assert "└ task a-task Ready, attempt 0 of 3" in text
+    assert "InstanceStarted" in text
+    assert "last events" not in cli.text("show", "S-1", "--history", 0)
+
+
+def test_ids_may_be_cut_and_keys_may_be_ambiguous(cli: Cli) -> None:
+    deploy(cli.database, linear("cutting", "a-task"))
+    one = start(cli.database, "cutting")[0]
+    start(cli.database, "cutting")
+    assert cli.json("show", one[:-2])["instance"]["process_instance_id"] == one
+    result = cli("show", "cutting-1", code=1)
+    assert "fits more than one process instance" in result.stderr
+    assert one in result.stderr
+    assert "no process instance fits 'nothing'" in cli("show", "nothing", code=1).stderr
+    missing = cli("show", "00000000-0000-7000-8000-000000000000", code=1)
+    assert "error BP404" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--var", "novalue"], "NAME=VALUE"),
+        (["--variables", "{broken"], "not JSON"),
+        (["--variables", "[1]"], "must be a JSON object"),
+        (["--variables", "@/no/such/file"], "No such file"),
+    ],
+)
+def test_malformed_variables_are_usage_errors(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in cli("start", "seen", *arguments, code=2).stderr
+
+
+def test_refusals_say_what_where_and_what_next(cli: Cli) -> None:
+    deploy(cli.database, linear("strict-start", "a"))
+    result = cli("start", "no-such-process", code=1)
+    assert "error BP404" in result.stderr
+    assert "no-such-process" in result.stderr
+    assert "hint:" in result.stderr
+    cli("start", "strict-start", "--idempotency-key", "k")
+    other = cli("start", "strict-start", "--idempotency-key", "k", "--var", "a=1", code=1)
+    assert "error BP409" in other.stderr
+
+
+def test_variables_from_standard_input_and_files(cli: Cli, tmp_path: Path) -> None:
+    deploy(cli.database, linear("reading", "a"))
+    cli("start", "reading", "--key", "in", "--variables", "-", stdin='{"from": "stdin"}')
+    given = file(tmp_path, "v.json", '{"from": "file"}')
+    cli("start", "reading", "--key", "file", "--variables", f"@{given}")
+    assert cli.json("show", "in")["instance"]["variables"] == {"from": "stdin"}
+    assert cli.json("show", "file")["instance"]["variables"] == {"from": "file"}
+
+
+def test_start_many(cli: Cli, tmp_path: Path) -> None:
+    deploy(cli.database, linear("many", "a"))
+    lines = [
+        {"variables": {"n": n}, "business_key": f"M-{n}", "idempotency_key": f"m{n}"}
+        for n in range(250)
+    ]
+    source = file(tmp_path, "many.jsonl", "\n".join(map(json.dumps, lines)) + "\n\n")
+    assert "250 started, 0 known, 0 refused" in cli.text("start", "many", "--from", source)
+    answer = cli.json("start", "many", "--from", source)
+    assert [row["item"] for row in answer] == list(range(1, 251))
+    assert not any(row["is_new"] for row in answer)
+    lines[7]["variables"] = {"n": "changed"}
+    source.write_text("\n".join(map(json.dumps, lines)))
+    text = cli.text("start", "many", "--from", source, code=1)
+    assert "0 started, 249 known, 1 refused" in text
+    assert "Conflict" in text
+    bad = file(tmp_path, "bad.jsonl", '{"variables": {}}\n{"surprise": 1}')
+    assert "line 2" in cli("start", "many", "--from", bad, code=2).stderr
+    cli("start", "many", "--from", source, "--key", "x", code=2)
+
+
+def test_cancel(cli: Cli) -> None:
+    deploy(cli.database, linear("cancelled", "a"))
+    start(cli.database, "cancelled", 2)
+    assert cli.json("cancel", "cancelled-1", "--reason", "test")["status"] == "Cancelled"
+    cli("cancel", "cancelled-2")
+    assert "Cancelled" in cli.text("show", "cancelled-2")
+
+
+# -- messages -----------------------------------------------------------------------------------
+
+
+def test_message(cli: Cli) -> None:
+    deploy(cli.database, WAITING)
+    start(cli.database, "waiting", 2)
+    text = cli.text("show", "waiting-1")
+    assert "● wait “Wait for the money”" in text
+    assert "waits for message paid with key waiting-1" in text
+    answer = cli.json("message", "paid", "waiting-1", "--var", "sum=5", "--id", "one")
+    assert (answer["state"], answer["is_new"]) == ("Correlated", True)
+    assert (
+        cli.json("message", "paid", "waiting-1", "--var", "sum=5", "--id", "one")["is_new"] is False
+    )
+    assert "timer pause PT1H Scheduled" in cli.text("show", "waiting-1")
+    assert cli.json("show", "waiting-1")["instance"]["variables"]["sum"] == 5
+    assert "Buffered" in cli.text("message", "paid", "nobody", "--ttl", "1 minute")
+
+
+# -- tasks, approvals ---------------------------------------------------------------------------
+
+
+def test_tasks_and_complete(cli: Cli) -> None:
+    deploy(cli.database, USER_TASK)
+    deploy(cli.database, linear("serving", "serve-me"))
+    start(cli.database, "asking", 3)
+    start(cli.database, "serving")
+    mine = by_key(cli.json("tasks", "--type", "bpm:user"))
+    assert [row["business_key"] for row in mine] == ["asking-1", "asking-2", "asking-3"]
+    assert "asking-2" in cli.text("tasks", "--type", "bpm:user")
+    assert "(1 shown; more with --limit)" in cli.text("tasks", "--limit", 1)
+    assert "no open tasks" in cli.text("tasks", "--assignee", "nobody")
+
+    done = cli.json("complete", mine[0]["task_id"], "--var", "looked=true", "--actor", "alice")
+    assert (done["outcome"], done["instance_status"]) == ("Completed", "Completed")
+    assert "Completed" in cli.text("complete", "asking-2")
+    assert cli.json("show", "asking-1")["instance"]["variables"]["looked"] is True
+
+    claimed = cli.database.rows("select * from bpm.claim_tasks('me', '{serve-me}')")[0]
+    assert "by me until" in cli.text("show", "serving-1")
+    lost = cli("complete", claimed["task_id"], "--fencing-token", 99, code=1)
+    assert "error BP410" in lost.stderr
+    token = claimed["fencing_token"]
+    assert cli.json("complete", "serving-1", "--fencing-token", token)["outcome"] == "Completed"
+    assert [row["business_key"] for row in by_key(cli.json("tasks", "--state", "Completed"))] == [
+        "asking-1", "asking-2", "serving-1",
+    ]  # fmt: skip
+    cli("complete", claimed["task_id"], "--fencing-token", token, "--actor", "a", code=2)
+
+
+def test_approve_and_reject(cli: Cli) -> None:
+    deploy(cli.database, APPROVED)
+    start(cli.database, "asking-leave", 3)
+    pending = by_key(cli.json("approvals"))
+    assert [row["business_key"] for row in pending] == [f"asking-leave-{n}" for n in (1, 2, 3)]
+    assert "approval of release Pending" in cli.text("show", "asking-leave-1")
+    approved = cli.json("approve", pending[0]["approval_id"], "--note", "fine", "--actor", "bob")
+    assert (approved["status"], approved["decided_by"]) == ("Approved", "bob")
+    assert "Rejected" in cli.text("reject", "asking-leave-2", "--note", "no")
+    assert "Approved" in cli.text("approve", pending[0]["approval_id"])  # again: the first answer
+    other = cli("reject", pending[0]["approval_id"], code=1)
+    assert "error BP409" in other.stderr
+    assert [row["business_key"] for row in cli.json("approvals")] == ["asking-leave-3"]
+    assert {row["status"] for row in cli.json("approvals", "--all")} == {
+        "Approved", "Rejected", "Pending",
+    }  # fmt: skip
+
+
+# -- repair -------------------------------------------------------------------------------------
+
+
+def test_dead_letters_and_incidents(cli: Cli) -> None:
+    publish_task(cli.database, "breaks", max_attempts=1)
+    deploy(cli.database, linear("breaking", "breaks"))
+    start(cli.database, "breaking", 3)
+    worker = Worker()
+
+    @worker.task("breaks")
+    async def breaks(task: Task) -> None:
+        if task.attempt == 1:
+            raise NonRetryable("not today")
+
+    run_until_idle(cli.database, worker)
+    letters = cli.json("dead-letters")
+    assert letters == cli.json("dead-letters", "list")
+    mine = by_key([row for row in letters if row["business_key"].startswith("breaking")])
+    assert [row["business_key"] for row in mine] == ["breaking-1", "breaking-2", "breaking-3"]
+    assert mine[0]["error"]["message"] == "not today"
+    assert "not today" in cli.text("dead-letters", "list")
+    found = [row for row in cli.json("incidents") if row["business_key"] == "breaking-2"]
+    assert len(found) == 1
+    text = cli.text("show", "breaking-1")
+    assert "● breaks [serviceTask] Failed" in text
+    assert "incident" in text
+    assert "NonRetryable: not today" in text
+
+    assert cli.json("dead-letters", "requeue", "breaking-1", "--attempts", 2)["outcome"] == "Done"
+    assert cli.json("incidents", "resolve", found[0]["incident_id"])["outcome"] == "Done"
+    assert (
+        cli.json("dead-letters", "discard", "breaking-3", "--reason", "given up")["outcome"]
+        == "Done"
+    )
+    run_until_idle(cli.database, worker)
+    states = {row["business_key"]: row["status"] for row in cli.json("ps", "--code", "breaking")}
+    assert states == {"breaking-1": "Completed", "breaking-2": "Completed", "breaking-3": "Running"}
+    assert {row["state"] for row in cli.json("dead-letters", "--all")} >= {"Requeued", "Discarded"}
+    assert "breaking-3" in cli.text("incidents", "list")
+    assert "Resolved" in cli.text("incidents", "--all")
+    cli("incidents", "resolve", "breaking-3", "--attempts", 0, code=2)
+
+
+# -- commands -----------------------------------------------------------------------------------
+
+
+def test_outbox_and_reconcile(cli: Cli) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/"
+    told = cli.json(
+        "destination", "listener", "--url", url, "--header", "X-Shop=7", "--timeout", "2",
+        "--max-attempts", "1", "--lease", "2 seconds", "--secret", "env:LISTENER",
+    )  # fmt: skip
+    assert told == {"code": "listener", "url": url}
+    deploy(cli.database, SENDING)
+    start(cli.database, "sending", 2)
+    commands = cli.json("outbox")
+    assert [(row["state"], row["destination_code"]) for row in commands] == [
+        ("Pending", "listener")
+    ] * 2
+    assert "listener" in cli.text("outbox", "list", "--state", "Pending")
+    assert "no commands" in cli.text("outbox", "list", "--state", "Sent")
+    # A runner that took both and died: nobody knows whether they arrived.
+    cli.database.rows("select * from bpm.claim_commands('gone', 2)")
+    cli.database.rows(
+        "update bpm_core.outbox o set lease_until = clock_timestamp() where o.state = 'Sending'"
+    )
+    cli.database.rows("select * from bpm.tick()")
+    assert {row["state"] for row in cli.json("outbox")} == {"Unknown"}
+    settled = cli.json(
+        "outbox", "reconcile", commands[0]["command_id"], "--outcome", "Sent",
+        "--var", "found=true", "--reason", "asked them",
+    )  # fmt: skip
+    assert settled["state"] == "Sent"
+    assert "Failed" in cli.text(
+        "outbox", "reconcile", "sending-1", "--outcome", "Failed", "--reason", "never came"
+    )
+    cli("outbox", "reconcile", "sending-1", "--outcome", "Perhaps", code=2)
+
+
+# -- run ----------------------------------------------------------------------------------------
+
+
+def test_run_until_idle(fresh_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy(fresh_cli.database, caught("running-it", "ring", "nobody-home"))
+    start(fresh_cli.database, "running-it", 5)
+    (tmp_path / "ringing_app.py").write_text(
+        "from pgbpm.worker import BpmnError, Worker\n"
+        "worker = Worker()\n"
+        "@worker.task('ring')\n"
+        "def ring(task):\n"
+        "    if task.variables['n'] == 2:\n"
+        "        raise BpmnError('nobody-home')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    answer = fresh_cli.json(
+        "run", "--app", "ringing_app", "--until-idle", "--idle-grace", 0, "--worker-name", "me"
+    )
+    assert answer == {"runner": "me", "counts": {"Completed": 4, "Thrown": 1}}
+    assert {row["status"] for row in fresh_cli.json("ps")} == {"Completed"}
+    by = fresh_cli.database.rows("select distinct e.worker_id from bpm.execution e")
+    assert [row["worker_id"] for row in by] == ["me"]
+
+
+def test_every_command_has_json_and_help(cli: Cli) -> None:
+    for name in (
+        "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
+        "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
+        "message", "cancel",
+    ):  # fmt: skip
+        text = cli.text(name, "--help")
+        assert "--json" in text, name
+        assert len(text.splitlines()) > 4
