@@ -1,5 +1,6 @@
 -- Enters the idempotency keys of starts; the first to enter a key wins, also against a concurrent caller, whose end this waits for.
--- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict.
+-- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict. A repeat gets the
+--           first answer even when it could not start any more (archived, the cap lowered since).
 -- Writes:   idempotency_key.
 create or replace function bpm_core.settle_start_keys(p_tenant_id text, p_starts bpm_core.start[], p_now timestamptz)
 returns bpm_core.start[]
@@ -25,10 +26,11 @@ begin
                case when k.request_hash = s.request_hash then k.instance_id else s.process_instance_id end,
                case when k.request_hash = s.request_hash then (k.response ->> 'workflow_instance_id')::uuid else s.workflow_instance_id end,
                s.token_id,
-               case when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
-                    when k.request_hash = s.request_hash then 'Done'
+               case when k.request_hash = s.request_hash and k.instance_id <> s.process_instance_id then 'Done'
+                    when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
-               case when k.request_hash <> s.request_hash then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+               case when k.request_hash <> s.request_hash and s.outcome is null
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.idempotency_key k
