@@ -36,7 +36,7 @@ returns void
 language sql
 as $$
   select kit.deploy(p_code,
-    '<serviceTask id="a" bpm:type="release" bpm:approval="required"/><endEvent id="end"/><sequenceFlow id="done" sourceRef="a" targetRef="end"/>
+    '<serviceTask id="a" bpm:type="release" bpm:approval="required"/><endEvent id="end"/><sequenceFlow id="f_done" sourceRef="a" targetRef="end"/>
      <boundaryEvent id="late" attachedToRef="a"><timerEventDefinition><timeDuration>P30D</timeDuration></timerEventDefinition></boundaryEvent>
      <endEvent id="too_late"/><sequenceFlow id="f_late" sourceRef="late" targetRef="too_late"/>'
     || case when p_caught then
@@ -61,7 +61,7 @@ begin
    cross join lateral jsonb_populate_record(null::bpm_core.destination, to_jsonb(x)) d;
   perform kit.deploy(p_code, format(
     '<sendTask id="a" bpm:type="%s"/><serviceTask id="b" bpm:type="rest"/><endEvent id="end"/>
-     <sequenceFlow id="sent" sourceRef="a" targetRef="b"/><sequenceFlow id="done" sourceRef="b" targetRef="end"/>', p_code));
+     <sequenceFlow id="f_sent" sourceRef="a" targetRef="b"/><sequenceFlow id="f_done" sourceRef="b" targetRef="end"/>', p_code));
 end
 $$;
 
