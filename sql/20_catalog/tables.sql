@@ -1,4 +1,5 @@
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
+-- As in 40_flow, no index but the primary keys begins with tenant_id.
 
 create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
@@ -17,7 +18,7 @@ create table bpm_core.role_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.role_version (
   tenant_id        text collate "C" not null default '',
@@ -30,7 +31,7 @@ create table bpm_core.role_version (
   created_by       text not null,
   published_at     timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.role_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -45,7 +46,7 @@ create table bpm_core.task_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.task_version (
   tenant_id         text collate "C" not null default '',
@@ -69,7 +70,7 @@ create table bpm_core.task_version (
   created_by        text not null,
   published_at      timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.task_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -85,7 +86,7 @@ create table bpm_core.workflow_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.workflow_version (
   tenant_id             text collate "C" not null default '',
@@ -102,7 +103,7 @@ create table bpm_core.workflow_version (
   created_by            text not null,
   published_at          timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
   foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
   check ((status = 'Draft') = (published_at is null))
@@ -132,7 +133,7 @@ create table bpm_core.workflow_node (
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
 );
-create index workflow_node_boundary on bpm_core.workflow_node (tenant_id, workflow_version_id, attached_to) where attached_to is not null;
+create index workflow_node_boundary on bpm_core.workflow_node (attached_to, workflow_version_id, tenant_id) where attached_to is not null;
 comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
 comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
 comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
@@ -158,12 +159,12 @@ create table bpm_core.workflow_flow (
   is_default          boolean not null default false,
   name                text,
   primary key (tenant_id, workflow_version_id, source_id, ord),
-  unique (tenant_id, workflow_version_id, flow_id),
+  unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
   foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
 );
-create index workflow_flow_target on bpm_core.workflow_flow (tenant_id, workflow_version_id, target_id);
+create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
 
@@ -195,7 +196,7 @@ create table bpm_core.process_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.process_version (
   tenant_id     text collate "C" not null default '',
@@ -208,7 +209,7 @@ create table bpm_core.process_version (
   created_by    text not null,
   published_at  timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.process_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -250,7 +251,7 @@ create table bpm_core.destination (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 comment on table bpm_core.destination is 'Where commands go and how the receiver behaves (its profile). Never a token or a password: secret_ref names where the driver finds it.';
 comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';

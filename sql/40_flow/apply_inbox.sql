@@ -13,10 +13,8 @@ declare
   v_first bpm_core.inbox[];
 begin
   perform 1
-     from bpm_core.inbox i
-    where i.tenant_id = p_tenant_id and i.id = any (p_rows)
-    order by i.id
-      for update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for update) i;
   v_first := array(
     select distinct on (i.target_id) i
       from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k

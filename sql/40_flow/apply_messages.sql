@@ -15,13 +15,16 @@ declare
   v_missed  uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, r.target_id, (r.payload ->> 'message')::uuid as message_id, (r.payload ->> 'subscription')::uuid as subscription_id
-      from unnest(p_rows) r),
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id
+      from unnest(p_rows) r
+     cross join lateral (select s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
-     where s.tenant_id = d.tenant_id and s.id = d.subscription_id and s.state = 'Open'
+     where s.tenant_id = d.tenant_id and s.id = d.subscription_id
     returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)

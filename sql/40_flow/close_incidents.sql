@@ -11,11 +11,17 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with closed as (
+  with open as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_hosts) h
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id from bpm_core.incident i
+                          where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id offset 0) i
+     where i.state = 'Open' and i.token_id = h.token_id),
+  closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
-      from unnest(p_hosts) h
-     where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id and i.token_id = h.token_id and i.state = 'Open'
+      from open o
+     where i.tenant_id = o.tenant_id and i.id = o.id
     returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
   buried as (
     update bpm_core.dead_letter d

@@ -9,11 +9,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with closed as (
+  with open as materialized (
+    select s.tenant_id, s.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
+     where s.state = 'Open'),
+  closed as (
     update bpm_core.subscription s
        set state = 'Closed'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where s.tenant_id = k.tenant_id and s.token_id = k.id and s.state = 'Open'
+      from open o
+     where s.tenant_id = o.tenant_id and s.id = o.id
     returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,

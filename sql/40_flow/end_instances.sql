@@ -22,10 +22,8 @@ begin
       join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
      where w.ends_process);
   perform 1
-     from bpm_core.process_instance p
-    where p.tenant_id = p_tenant_id and p.id = any (v_processes)
-    order by p.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
   update bpm_core.process_instance p
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e

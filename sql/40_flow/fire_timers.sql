@@ -13,14 +13,12 @@ declare
   v_fired bpm_core.timer[];
 begin
   perform 1
-     from bpm_core.timer t
-    where t.tenant_id = p_tenant_id and t.id = any (p_timers)
-    order by t.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
-      join bpm_core.timer t on t.tenant_id = k.tenant_id and t.id = k.id
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
   fired as (

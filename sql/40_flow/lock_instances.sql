@@ -1,5 +1,6 @@
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
+-- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
 -- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
 returns void
@@ -11,10 +12,11 @@ set jit = off
 as $$
 begin
   perform 1
-     from bpm_core.workflow_instance w
-    where w.tenant_id = p_tenant_id
-      and w.id = any (p_instances)
-    order by w.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+    cross join lateral (
+      select
+        from bpm_core.workflow_instance w
+       where w.tenant_id = k.tenant_id and w.id = k.id
+         for no key update) w;
 end
 $$;

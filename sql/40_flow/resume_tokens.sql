@@ -15,14 +15,16 @@ declare
 begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
      where t.state = 'Ready'),
   claimed as (
+    -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
        set state = 'Executing', ready_at = null, version = t.version + 1, updated_at = v_now
       from parked p
-     where t.tenant_id = p.tenant_id and t.id = p.id and t.state = 'Ready' and t.version = p.version
+     where t.tenant_id = p.tenant_id and t.id = p.id and t.version = p.version
     returning t.tenant_id, t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state)

@@ -1,4 +1,4 @@
--- The version a start runs: the published one, or the one named. Deprecated versions start only when named... never when archived.
+-- The version a start runs: the published one, or the published one named. Archived processes start nothing.
 -- Returns:  no row when there is none.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
 returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
@@ -12,15 +12,25 @@ begin
   return query
   select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
     from bpm_core.process_definition d
-    join bpm_core.process_version v
-      on v.tenant_id = d.tenant_id and v.definition_id = d.id
-     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
-    join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
-    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
-    join bpm_core.workflow_node n
-      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
-   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
-   order by b.position
-   limit 1;
+   cross join lateral (
+     select v.tenant_id, v.id
+       from bpm_core.process_version v
+      where v.tenant_id = d.tenant_id and v.definition_id = d.id
+        and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+     offset 0) v
+   cross join lateral (
+     select b.tenant_id, b.workflow_version_id
+       from bpm_core.process_workflow_binding b
+      where b.tenant_id = v.tenant_id and b.process_version_id = v.id
+      order by b.position
+      limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+   cross join lateral (
+     select n.node_id
+       from bpm_core.workflow_node n
+      where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
+      limit 1) n
+   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
 end
 $$;

@@ -11,10 +11,11 @@ as $$
 begin
   return array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id
-       and w.id = any (p_instances)
-     order by w.id
-       for no key update skip locked);
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update skip locked) w);
 end
 $$;

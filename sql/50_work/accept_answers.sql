@@ -17,12 +17,18 @@ begin
       from unnest(p_answers) a
      where a.variables is not null
      order by a.task_id, a.item),
+  held as materialized (
+    -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
+    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash
+      from answer a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now),
   done as (
     update bpm_core.task_instance t
        set state = 'Completed'
-      from answer a
+      from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-       and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (

@@ -20,11 +20,16 @@ begin
   perform bpm_core.check_picker('extend_leases', 1, p_lease);
   perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
+  with held as materialized (
+    select distinct t.tenant_id, t.id
+      from jsonb_array_elements(p_items) i(item)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t
+     where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now)
   update bpm_core.task_instance t
      set lease_until = greatest(t.lease_until, v_now + coalesce(p_lease, t.lease))
-    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
-   where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
-     and t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now;
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'

@@ -10,9 +10,11 @@ set jit = off
 as $$
 begin
   perform 1
-     from bpm_core.task_instance t
-    where t.tenant_id = p_tenant_id and t.id = any (p_tasks)
-    order by t.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) order by k.id offset 0) k
+    cross join lateral (
+      select
+        from bpm_core.task_instance t
+       where t.tenant_id = k.tenant_id and t.id = k.id
+         for no key update) t;
 end
 $$;

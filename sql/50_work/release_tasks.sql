@@ -21,8 +21,9 @@ begin
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
-      from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
-      join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+      from jsonb_array_elements(p_items) i(item)
+     cross join lateral (select t.* from bpm_core.task_instance t
+                          where t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t
      where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now),
   released as (
     -- Attempts never fall, so the maximum rises instead.

@@ -32,8 +32,8 @@ begin
     v_failures := array(
       select row(1, t.id, t.fencing_token,
                  jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
-        from (select p_tenant_id as tenant_id, c.* from unnest(v_found) c offset 0) c
-        join bpm_core.task_instance t on t.tenant_id = c.tenant_id and t.id = c.id
+        from unnest(v_found) c
+       cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
        where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
     v_result.done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
