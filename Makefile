@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.pgbpm-setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-docker lint bench migration baseline pins clean
+.PHONY: help setup demo test test-all test-docker lint bench migration baseline reference pins clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ migration: setup ## make migration NAME=what_it_does: write the next migration f
 
 baseline: setup ## write migrations/ anew from sql/ (only until the first release)
 	@$(BIN)/python -m pgbpm.devtools.baseline
+
+reference: setup ## write docs/reference/functions.md from the contracts in sql/
+	@$(BIN)/python -m pgbpm.devtools.reference
 
 pins: setup ## write requirements/dev.txt anew
 	@sh scripts/pins.sh "$(BIN)"
