@@ -15,19 +15,16 @@ set lock_timeout = '10s'
 as $$
 declare
   v_failures bpm_core.failure[];
-  v_settled  jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_failures := bpm_core.parse_failures(p_items);
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select f.task_id from unnest(v_failures) f));
-  select jsonb_object_agg(s.id, case when s.state = 'Ready' then 'Retrying' else 'Failed' end)
-    into v_settled
-    from bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now()) s;
+  perform bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now());
+  -- Every item is answered from the attempt its token names; only that of the attempt which failed hears when the next begins.
   return query
-  select f.item, f.task_id,
-         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f.failure)),
-         case when t.state = 'Ready' then t.available_at end
+  select f.item, f.task_id, o.outcome, case when o.outcome = 'Retrying' and t.state = 'Ready' then t.available_at end
     from (select p_tenant_id as tenant_id, f.item, f.task_id, f as failure from unnest(v_failures) f offset 0) f
+   cross join lateral bpm_core.failure_outcome(f.tenant_id, f.failure) o(outcome)
     left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
    order by f.item;
 end

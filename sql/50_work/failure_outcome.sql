@@ -1,4 +1,5 @@
--- What to tell a worker whose failure was not accepted now: an unchanged repeat gets the first answer, even when others have tried since.
+-- What to tell a worker of the failure it reported: what the attempt its token names ended with, also when others have tried since.
+-- Something else than it said then is a conflict; an attempt that ended otherwise is lost.
 -- Returns:  outcome.
 create or replace function bpm_core.failure_outcome(p_tenant_id text, p_failure bpm_core.failure)
 returns bpm.outcome
