@@ -1,0 +1,184 @@
+"""``python -m benchmarks``: measure, print a table, write ``build/bench/results.json``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import machine, report
+from benchmarks.context import QUICK, Context, Outcome, Sizes
+from benchmarks.flatness import measure_held, measure_million
+from benchmarks.rows import measure_rows
+from benchmarks.runner import measure_runner
+from benchmarks.server import BenchServer, durable_server, install, pick_binaries
+from benchmarks.throughput import measure_set
+from pgbpm.devtools import scratch
+
+OUTPUT = Path(__file__).resolve().parents[1] / "build" / "bench" / "results.json"
+BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
+    "rows": measure_rows,
+    "set": measure_set,
+    "runner": measure_runner,
+    "flat": measure_million,
+    "held": measure_held,
+}
+FOREIGN_LIMIT = 0.10
+"""Cores others may take on average, before and during a benchmark."""
+QUIET_S = 3.0
+EXIT_LOADED = 3
+
+
+class OtherLoad(Exception):
+    """Somebody else works on this machine."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code: 0, or 3 when the machine was not ours alone (nothing is reported)."""
+    options = _options(arguments)
+    began = time.monotonic()
+    chosen = {name: BENCHMARKS[name] for name in options.only or BENCHMARKS}
+    sizes = QUICK if options.quick else Sizes()
+    print(f"benchmarks: {', '.join(chosen)}{' (quick)' if options.quick else ''}", flush=True)
+    try:
+        with _server(options.server_url) as server:
+            guard = Guard(server, options.force)
+            guard.wait_quiet()
+            outcomes, loads = _measure(server, sizes, chosen, guard, options.sql)
+            settings = server.settings()
+            facts = machine.facts(server.data_dir)
+    except OtherLoad as load:
+        print(f"\nNot reported: {load}", file=sys.stderr)
+        print("Stop what else runs here, or measure with --force (marked).", file=sys.stderr)
+        return EXIT_LOADED
+    result = {
+        **{key: value for outcome in outcomes.values() for key, value in outcome.values.items()},
+        "quick": options.quick,
+        "forced": options.force,
+        "disturbed": guard.disturbed,
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - began, 1),
+        "machine": facts,
+        "settings": settings,
+        "sizes": asdict(sizes),
+        "foreign_cores": loads,
+        "details": {name: outcome.detail for name, outcome in outcomes.items()},
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(report.table(result))
+    print(f"written: {options.out}")
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--only", action="append", choices=list(BENCHMARKS), help="only this one (repeat)"
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes: does it work at all?")
+    parser.add_argument(
+        "--force", action="store_true", help="report even if others load the machine (marked)"
+    )
+    parser.add_argument("--out", type=Path, default=OUTPUT, help="where results.json goes")
+    parser.add_argument(
+        "--server-url", help="a running server instead of a durable one of our own (superuser)"
+    )
+    parser.add_argument("--sql", type=Path, help="another tree sql/ to measure")
+    return parser.parse_args(arguments)
+
+
+@contextlib.contextmanager
+def _server(url: str | None) -> Iterator[BenchServer]:
+    if url is not None:
+        yield BenchServer(url)
+        return
+    binaries = pick_binaries()
+    print(f"PostgreSQL {binaries.version} ({binaries.origin}), durable settings", flush=True)
+    with durable_server(binaries) as server:
+        yield server
+
+
+class Guard:
+    """Refuses to measure where others work. ``disturbed`` tells that it was overridden."""
+
+    def __init__(self, server: BenchServer, force: bool) -> None:
+        self._ours = [os.getpid(), *([server.pid] if server.pid else [])]
+        self._force = force
+        self.disturbed = False
+        if not machine.can_watch():
+            self._refuse("this system does not tell what else runs (no /proc)")
+
+    def wait_quiet(self) -> None:
+        """Look for a few seconds while nothing of ours runs."""
+        if machine.can_watch():
+            span = machine.Span(self._ours)
+            time.sleep(QUIET_S)
+            self._judge(span.foreign(), "before the start")
+
+    @contextlib.contextmanager
+    def watching(self, name: str, loads: dict[str, float]) -> Iterator[None]:
+        """Judge the load of others over the block."""
+        span = machine.Span(self._ours) if machine.can_watch() else None
+        yield
+        if span is not None:
+            foreign = span.foreign()
+            loads[name] = round(foreign.cores, 3)
+            self._judge(foreign, f"while {name} was measured")
+
+    def _judge(self, foreign: machine.Foreign, when: str) -> None:
+        if foreign.cores > FOREIGN_LIMIT:
+            self._refuse(f"{when}, others took {foreign.describe()}; at most {FOREIGN_LIMIT:.2f}")
+
+    def _refuse(self, why: str) -> None:
+        if not self._force:
+            raise OtherLoad(why)
+        self.disturbed = True
+        print(f"WARNING: {why}", file=sys.stderr, flush=True)
+
+
+def _measure(
+    server: BenchServer,
+    sizes: Sizes,
+    chosen: dict[str, Callable[[Context], Outcome]],
+    guard: Guard,
+    sql_root: Path | None,
+) -> tuple[dict[str, Outcome], dict[str, float]]:
+    outcomes: dict[str, Outcome] = {}
+    loads: dict[str, float] = {}
+    with scratch.scratch_database(server.url) as template:
+        install(template, sql_root)
+        context = Context(server, scratch.database_name(template), sizes, _say)
+        for name, measure in chosen.items():
+            _say(f"\n{name}: {(measure.__doc__ or '').splitlines()[0]}")
+            began = time.monotonic()
+            with guard.watching(name, loads), _memory(server) as memory:
+                outcomes[name] = measure(context)
+            outcomes[name].detail["seconds"] = round(time.monotonic() - began, 1)
+            if memory is not None:
+                outcomes[name].detail["server_peak_mb"] = round(memory.peak_mb)
+    return outcomes, loads
+
+
+@contextlib.contextmanager
+def _memory(server: BenchServer) -> Iterator[machine.MemoryWatch | None]:
+    if server.pid is None or not machine.can_watch():
+        yield None
+        return
+    with machine.MemoryWatch(server.pid) as watch:
+        yield watch
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""What every benchmark gets, and what it gives back."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.server import BenchServer
+
+WORKERS = 4
+BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much each benchmark does; ``repeats`` runs, of which the median counts."""
+
+    repeats: int = 3
+    set_instances: int = 12_000
+    runner_instances: int = 6_000
+    finished_tasks: int = 1_000_000
+    flat_rounds: int = 60
+    held_tasks: int = 100_000
+    held_round_tasks: int = 6_000
+    rows_instances: int = 500
+
+
+QUICK = Sizes(
+    repeats=1,
+    set_instances=800,
+    runner_instances=400,
+    finished_tasks=3_000,
+    flat_rounds=6,
+    held_tasks=7_200,
+    held_round_tasks=1_200,
+    rows_instances=50,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The server, the name of the installed database to copy, the sizes, and where to tell."""
+
+    server: BenchServer
+    template: str
+    sizes: Sizes
+    say: Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """``values`` are the keys of ``results.json`` this benchmark answers for; ``detail`` is what
+    they were computed from; ``wanted`` the least (or with ``at_most`` the most) that is asked."""
+
+    values: dict[str, float]
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def median(samples: Sequence[float]) -> float:
+    """The median."""
+    return float(statistics.median(samples))
+
+
+def spread(samples: Sequence[float]) -> float:
+    """(largest - smallest) / median, 0 for one sample."""
+    return (max(samples) - min(samples)) / median(samples)

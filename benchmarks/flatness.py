@@ -1,0 +1,140 @@
+"""Whether it stays fast: with a million finished tasks, and under a snapshot held open."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import psycopg
+
+from benchmarks.context import BATCH, WORKERS, Context, Outcome, median, spread
+from benchmarks.history import fill
+from benchmarks.server import database, settle
+from benchmarks.systems import Engine, connect
+from benchmarks.throughput import ms_per_call
+from benchmarks.workers import crew, elapsed
+
+CALLS = ("start", "claim", "complete")
+LIMITS = (BATCH, 1)
+
+
+def measure_million(context: Context) -> Outcome:
+    """The same calls in turn on a database full of finished tasks and on an empty one."""
+    sizes = context.sizes
+    with (
+        database(context.server.url, context.template) as fresh,
+        database(context.server.url, context.template) as full,
+    ):
+        filled = fill(full, sizes.finished_tasks)
+        settle(full)
+        context.say(f"  {filled['tasks']:,} finished tasks in {filled['seconds']:.0f} s")
+        with connect(fresh) as fresh_conn, connect(full) as full_conn:
+            engines = {"fresh": Engine(fresh_conn, "flat"), "full": Engine(full_conn, "flat")}
+            for limit in LIMITS:
+                _costs(engines, limit, 3)  # plans and caches
+            runs = [
+                {limit: _costs(engines, limit, sizes.flat_rounds) for limit in LIMITS}
+                for _ in range(sizes.repeats)
+            ]
+    ratios = {
+        f"{call}_{limit}": [r[limit]["fresh"][call] / r[limit]["full"][call] for r in runs]
+        for call in CALLS
+        for limit in LIMITS
+    }
+    for name, samples in ratios.items():
+        context.say(f"  {name}: {median(samples):.2f} of fresh")
+    return Outcome(
+        {"flat_1m": median(ratios[f"claim_{BATCH}"])},
+        {
+            **{f"ratio_{name}": median(samples) for name, samples in ratios.items()},
+            "spread": spread(ratios[f"claim_{BATCH}"]),
+            "samples": ratios[f"claim_{BATCH}"],
+            "finished": filled,
+            "median_ms": runs,
+        },
+    )
+
+
+def _costs(engines: dict[str, Engine], limit: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Median milliseconds per call; a round is one start, three claims, three completions."""
+    seen: dict[str, dict[str, list[float]]] = {
+        name: {call: [] for call in CALLS} for name in engines
+    }
+    for number in range(rounds):
+        order = list(engines) if number % 2 else list(reversed(engines))
+        for name in order:
+            _timed(seen[name]["start"], lambda e=engines[name]: e.start(limit))
+        for _ in range(3):
+            for name in order:
+                engine = engines[name]
+                claimed = _timed(seen[name]["claim"], lambda e=engine: e.claim(limit))
+                assert len(claimed) == limit, f"{len(claimed)} of {limit} tasks claimed"
+                _timed(seen[name]["complete"], lambda e=engine, c=claimed: e.complete(c))
+    return {
+        name: {call: median(samples) * 1000 for call, samples in calls.items()}
+        for name, calls in seen.items()
+    }
+
+
+def _timed(samples: list[float], call: Any) -> Any:
+    began = time.perf_counter()
+    answer = call()
+    samples.append(time.perf_counter() - began)
+    return answer
+
+
+def measure_held(context: Context) -> Outcome:
+    """Claims and completions of four workers in rounds, while a snapshot is held open.
+
+    Nothing that was claimed or completed can be cleaned away; the last rounds against the first.
+    """
+    runs = [_held_run(context) for _ in range(context.sizes.repeats)]
+    ratios = [run["ratio"] for run in runs]
+    for run in runs:
+        rates = ", ".join(f"{rate:,.0f}" for rate in run["steps_per_s"])
+        context.say(f"  {run['tasks']:,} tasks, {run['ratio']:.2f} of fresh; steps/s: {rates}")
+    return Outcome(
+        {"flat_held_snapshot": median(ratios)},
+        {
+            "samples": ratios,
+            "spread": spread(ratios),
+            "tasks": min(run["tasks"] for run in runs),
+            "fresh_steps_per_s": median([run["fresh"] for run in runs]),
+            "last_steps_per_s": median([run["last"] for run in runs]),
+            "runs": runs,
+        },
+    )
+
+
+def _held_run(context: Context) -> dict[str, Any]:
+    per_round = context.sizes.held_round_tasks
+    rounds = -(-context.sizes.held_tasks // per_round)
+    rates: list[float] = []
+    calls: list[dict[str, float]] = []
+    with (
+        database(context.server.url, context.template) as url,
+        connect(url) as feeder,
+        crew(url, "engine", WORKERS, BATCH) as workers,
+        psycopg.connect(url) as holder,
+    ):
+        holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        holder.execute("select count(*) from bpm_core.task_instance")
+        engine = Engine(feeder, "feeder")
+        for _ in range(rounds):
+            for _ in range(per_round // 3 // BATCH):
+                engine.start(BATCH)
+            work = workers.run(0, BATCH, tasks=per_round)
+            rates.append(sum(w.tasks for w in work) / elapsed(work))
+            calls.append(ms_per_call(work))
+        holder.rollback()
+    edge = max(len(rates) // 6, 1)
+    fresh, last = median(rates[:edge]), median(rates[-edge:])
+    return {
+        "ratio": last / fresh,
+        "fresh": fresh,
+        "last": last,
+        "tasks": rounds * per_round,
+        "steps_per_s": rates,
+        "ms_per_call_first": calls[0],
+        "ms_per_call_last": calls[-1],
+    }

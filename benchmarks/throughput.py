@@ -1,0 +1,68 @@
+"""Set-based calls of four workers, beside the bare script: instances per second, and the ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.context import BATCH, WORKERS, Context, Outcome, median, spread
+from benchmarks.server import database
+from benchmarks.workers import Work, crew, elapsed
+
+SYSTEMS = ("engine", "bare")
+
+
+def measure_set(context: Context) -> Outcome:
+    """Engine and bare script in turn, each time in a fresh database.
+
+    Start, three tasks, end; a call in five is a start, two are claims, two completions, each of
+    one batch and one commit.
+    """
+    rates: dict[str, list[float]] = {name: [] for name in SYSTEMS}
+    runs: list[dict[str, Any]] = []
+    for number in range(context.sizes.repeats):
+        for name in SYSTEMS:
+            run = _one_run(context, name)
+            rates[name].append(run["instances_per_s"])
+            runs.append({"system": name, **run})
+            context.say(f"  {name} run {number + 1}: {run['instances_per_s']:,.0f} instances/s")
+    engine, bare = median(rates["engine"]), median(rates["bare"])
+    return Outcome(
+        {"instances_per_s_set": engine, "ratio_to_bare": engine / bare},
+        {
+            "workers": WORKERS,
+            "batch": BATCH,
+            "instances_per_s_bare": bare,
+            "spread_engine": spread(rates["engine"]),
+            "spread_bare": spread(rates["bare"]),
+            "ratios": [e / b for e, b in zip(rates["engine"], rates["bare"], strict=True)],
+            "runs": runs,
+        },
+    )
+
+
+def _one_run(context: Context, system: str) -> dict[str, Any]:
+    with (
+        database(context.server.url, context.template) as url,
+        crew(url, system, WORKERS, BATCH) as workers,
+    ):
+        work = workers.run(context.sizes.set_instances, BATCH)
+    seconds, tasks = elapsed(work), sum(w.tasks for w in work)
+    return {
+        "instances_per_s": tasks / 3 / seconds,
+        "instances": tasks // 3,
+        "seconds": seconds,
+        "empty_claims": sum(w.empty_claims for w in work),
+        "repeats": sum(w.repeats for w in work),
+        "ms_per_call": ms_per_call(work),
+    }
+
+
+def ms_per_call(work: list[Work]) -> dict[str, float]:
+    """Mean time of each kind of call, as its worker saw it."""
+    kinds = sorted({kind for w in work for kind in w.calls or {}})
+    return {
+        kind: 1000
+        * sum((w.seconds or {}).get(kind, 0.0) for w in work)
+        / sum((w.calls or {}).get(kind, 0) for w in work)
+        for kind in kinds
+    }
