@@ -11,10 +11,10 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
-  if p_last_at is not null
-     and (p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)) then
+  if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
   end if;
@@ -26,7 +26,8 @@ begin
   v_now := bpm_core.now();
   v_position.checked_at := v_now;
   v_position.check_cost := v_now - p_began;
-  if p_whole and p_exhausted then
+  -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
+  if p_whole and (p_exhausted or v_passed) then
     v_position.full_at := v_now;
   end if;
   if p_settled then
