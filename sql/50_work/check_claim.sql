@@ -1,5 +1,6 @@
 -- The arguments every claim of tasks shares.
--- Raises:   BP422 worker, types, limit or lease out of range, or the reserved type of user tasks.
+-- A type named twice would have two positions for one scan.
+-- Raises:   BP422 worker, types, limit or lease out of range, a type named twice, or the reserved type of user tasks.
 create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
 returns void
 language plpgsql stable
@@ -7,8 +8,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
-  if coalesce(cardinality(p_types), 0) not between 1 and 100 or array_position(p_types, null) is not null then
-    perform bpm_core.fail('BP422', 'Name 1 to 100 task types.', jsonb_build_object('types', p_types));
+  if coalesce(cardinality(p_types), 0) not between 1 and 100
+     or (select count(distinct y.task_type) from unnest(p_types) y(task_type)) < cardinality(p_types) then
+    perform bpm_core.fail('BP422', 'Name 1 to 100 task types, each once.', jsonb_build_object('types', p_types));
   end if;
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
