@@ -1,15 +1,26 @@
 -- Reads a picker's position as its caller kept it.
--- Returns:  pick_position; all null for none.
+-- Returns:  pick_position; null for none.
 -- Raises:   BP400 not one of ours.
 create or replace function bpm_core.read_position(p_position jsonb)
 returns bpm_core.pick_position
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_keys constant text[] := '{reached_at,reached_id,safe_at,mark_at,horizon,checked_at,check_cost,full_at}';
 begin
-  return jsonb_populate_record(null::bpm_core.pick_position, p_position);
-exception
-  when data_exception or invalid_parameter_value or datatype_mismatch then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  if p_position is null or p_position = 'null' then
+    return null;
+  end if;
+  begin
+    if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
+      return jsonb_populate_record(null::bpm_core.pick_position, p_position);
+    end if;
+  exception
+    when data_exception then
+      null;  -- a value of ours that is no time, id or number: answered like anything else that is not ours
+  end;
+  perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  return null;  -- never reached: fail raises
 end
 $$;

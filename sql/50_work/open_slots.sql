@@ -7,6 +7,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform bpm_core.check_positions(p_positions, 'array');
   return array(
     select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
       from generate_series(0, 2) l(level)

@@ -22,6 +22,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
   v_position := bpm_core.read_position(p_positions -> 'pending');
   select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;

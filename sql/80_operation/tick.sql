@@ -19,6 +19,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker('tick', p_limit, null);
+  perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
