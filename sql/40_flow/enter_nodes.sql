@@ -42,6 +42,7 @@ begin
     else
       -- Start events and boundaries are left, never entered; a graph that says otherwise was not made by the compiler.
       perform bpm_core.fail('BP500', format('Nothing enters a node of kind %s (node %s).', p_kind, (p_arriving[1]).node_id));
+      return null;  -- never reached: fail raises
   end case;
 end
 $$;

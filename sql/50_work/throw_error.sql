@@ -33,7 +33,7 @@ begin
       perform bpm_core.raise_outcome('task', p_task_id, outcome, 'Done');
     end if;
   end if;
-  instance_status := (select w.status from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
+  instance_status := (select w.status::text from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
   return next;
 end
 $$;

@@ -35,7 +35,7 @@ begin
         from unnest(v_found) c
        cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
        where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
-    v_result.done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
