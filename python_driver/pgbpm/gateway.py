@@ -7,7 +7,7 @@ an item is serialised once, where it arises.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from pgbpm.jsontext import read_exact
 LOWEST_API, HIGHEST_API = 1, 1
 """The versions of the database's functions this package can drive (``bpm.api_version()``)."""
 
+_CONNECTION_S = 5.0
+_CONNECTION_AWAY_S = 0.3
 _ANSWER_S = 60.0
 """Longer than any call may take (they have lock timeouts); past it the connection is dead."""
 
@@ -89,9 +91,12 @@ class Gateway:
 
     def __init__(self, pool: AsyncPool) -> None:
         self._pool = pool
+        self.hurried: Callable[[], bool] = lambda: False
+        """Whether to wait only shortly for a connection: the server is away, ask again soon."""
 
     async def _rows(self, query: str, *parameters: Any) -> list[Row]:
-        async with self._pool.connection() as conn:
+        wait = _CONNECTION_AWAY_S if self.hurried() else _CONNECTION_S
+        async with self._pool.connection(timeout=wait) as conn:
             try:
                 async with asyncio.timeout(_ANSWER_S):
                     cursor = await conn.execute(query, parameters)

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import psycopg
-from psycopg_pool import PoolTimeout
 
 T = TypeVar("T")
 logger = logging.getLogger("pgbpm.runner")
@@ -32,11 +31,17 @@ def is_conflict(error: BaseException) -> bool:
 
 def is_lost(error: BaseException) -> bool:
     """Whether the server could not be reached, or the answer was lost on the way."""
-    if isinstance(error, PoolTimeout):
-        return True
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     return error.sqlstate is None or error.sqlstate in LOST_STATES or error.sqlstate[:2] == "08"
+
+
+def explain(error: psycopg.Error) -> str:
+    """An error in one line: code, message, hint; without the detail, which may quote data."""
+    code = f"{error.sqlstate}: " if error.sqlstate else ""
+    message = error.diag.message_primary or str(error).strip() or type(error).__name__
+    hint = f" ({error.diag.message_hint})" if error.diag.message_hint else ""
+    return f"{code}{' '.join(message.split())}{hint}"
 
 
 class Patience:
@@ -80,10 +85,10 @@ class Repeater:
         while True:
             try:
                 answer = await call()
-            except (psycopg.Error, PoolTimeout) as error:
+            except psycopg.Error as error:
                 if is_conflict(error):
                     self.conflicts += 1
-                    logger.debug("%s is repeated: %s", what, error)
+                    logger.debug("%s is repeated: %s", what, explain(error))
                 elif is_lost(error):
                     self._went_away(what, error)
                 else:
@@ -99,9 +104,10 @@ class Repeater:
                     logger.info("the database is back after %.1f s", away)
                 return answer
 
-    def _went_away(self, what: str, error: BaseException) -> None:
+    def _went_away(self, what: str, error: psycopg.Error) -> None:
         self.lost_connections += 1
         if self.away_since is None:
             self.away_since = asyncio.get_running_loop().time()
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-            logger.warning("lost the database (%s: %s); repeating until it is back", what, reason)
+            logger.warning(
+                "lost the database (%s: %s); repeating until it is back", what, explain(error)
+            )

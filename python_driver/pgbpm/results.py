@@ -17,7 +17,7 @@ from pgbpm.config import RunnerConfig
 from pgbpm.delivery import Report
 from pgbpm.gateway import Gateway
 from pgbpm.jsontext import write
-from pgbpm.repeat import GaveUp, Repeater
+from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.worker import BpmnError, Task
 
 logger = logging.getLogger("pgbpm.runner")
@@ -153,8 +153,8 @@ class Results:
                 for item in items:
                     await self._send(function, id_name, tenant, [item])
             else:
-                logger.error("%s of %s was refused: %s", function, items[0].id, error)
-                self._refused(function, tenant, items[0], str(error))
+                logger.error("%s of %s was refused: %s", function, items[0].id, explain(error))
+                self._refused(function, tenant, items[0], explain(error))
             return
         by_id = {item.id: item for item in items}
         for row in rows:
@@ -208,9 +208,9 @@ class Results:
         except GaveUp as reason:
             logger.error("throw_error of task %s was not answered: %s", task.task_id, reason)
         except psycopg.Error as reason:
-            logger.warning("throw_error of task %s: %s; not used", task.task_id, reason)
+            logger.warning("throw_error of task %s: %s; not used", task.task_id, explain(reason))
             if reason.sqlstate in {"BP400", "BP422"}:
-                detail = {"type": "ErrorRefused", "message": str(reason)[:2000]}
+                detail = {"type": "ErrorRefused", "message": explain(reason)[:2000]}
                 self.fail(tenant, task, detail, retryable=False)
         else:
             self.counts["Thrown"] += 1

@@ -26,7 +26,7 @@ from pgbpm.delivery import Deliverer
 from pgbpm.errors import MigrationError
 from pgbpm.gateway import HIGHEST_API, LOWEST_API, Claim, Gateway
 from pgbpm.pacing import Look, Rounds
-from pgbpm.repeat import GaveUp, Repeater
+from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.results import Results
 from pgbpm.wakeup import Wakeup
 from pgbpm.worker import TaskHandler, Worker
@@ -38,9 +38,9 @@ _RESULTS_AHEAD = 5
 _IDLE_POLL_S = 0.1
 _DEFAULT_TICK_S = 0.25
 _TICK_LIMIT = 100
-_POOL_WAIT_S = 5.0
 _AFTER_DRAIN_S = 5.0
 _LEASE_MARGIN_S = 1.0
+_LEVELS = {"Sent": logging.DEBUG, "Throttled": logging.INFO}
 
 
 def runner_name() -> str:
@@ -93,9 +93,10 @@ class Runner:
         self._complaints: dict[tuple[str, str], str] = {}
         self._repeater = Repeater()
         self._pool: AsyncPool = database.async_pool(
-            "run", timeout=_POOL_WAIT_S, reconnect_timeout=0.0, configure=_configure
+            "run", reconnect_timeout=0.0, configure=_configure
         )
         self._gateway = Gateway(self._pool)
+        self._gateway.hurried = lambda: self._repeater.away_since is not None
         runner = self._config.runner
         self.results = Results(self._gateway, self._repeater, runner, self._moved)
         self._attempts = Attempts(self._gateway, self.results, runner)
@@ -231,7 +232,7 @@ class Runner:
         except GaveUp:
             return Look(found=False)
         except psycopg.Error as error:
-            message = str(error).strip()
+            message = explain(error)
             if self._complaints.get((name, tenant)) != message:
                 self._complaints[name, tenant] = message
                 logger.error("%s for tenant %r was refused: %s", name, tenant, message)
@@ -296,7 +297,7 @@ class Runner:
         left = claim.asked_at + lease - asyncio.get_running_loop().time() - _LEASE_MARGIN_S
         report = await self._deliverer.send(command, max(left, lease / 4), self._stop_sending)
         logger.log(
-            logging.DEBUG if report.outcome == "Sent" else logging.WARNING,
+            _LEVELS.get(report.outcome, logging.WARNING),
             "command %s to %s: %s %s", command["command_id"], command["destination_code"],
             report.outcome, report.detail,
             extra={"command_id": command["command_id"], "outcome": report.outcome},
