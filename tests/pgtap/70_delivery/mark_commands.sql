@@ -1,6 +1,6 @@
 -- bpm.mark_commands: every move out of Sending, what a stale or repeated mark is told, and what is refused.
 begin;
-select plan(99);
+select plan(100);
 select kit.deploy_sending('plain');
 select kit.deploy_sending('safe', '{"resend_allowed": true, "server_error_safe": true}');
 select kit.deploy_sending('done', '{"conflict_means": "Sent"}');
@@ -109,6 +109,13 @@ select is(kit.mark(:'wi', 'Sent', '{}', 1), 'Sent Sent', 'then the first one''s 
 select is((select string_agg(concat_ws(' ', a.attempt, a.late, a.worker_id, a.outcome), ', ' order by a.attempt, a.late) from bpm_core.delivery_attempt a
              join bpm_core.outbox o on o.id = a.outbox_id where o.workflow_instance_id = :'wi'), '1 f w1 Unknown, 1 t w1 Sent, 2 f w2 Unknown', 'as an answer of its own attempt');
 
+select kit.sending('plain') as wi \gset
+select kit.mark(:'wi', 'NotSent') as _ \gset
+select from bpm.advance_clock('12 seconds');
+select from bpm.claim_commands('w2', 10);
+select kit.mark(:'wi', 'Unknown') as _ \gset
+select is(kit.mark(:'wi', 'Sent', '{}', 1), 'Conflict Unknown', 'an attempt that was said not to have left does not turn out to have arrived');
+
 -- InProgress, Conflict, Refused, KeyReused, Throttled, ReceiverError
 select kit.sending('plain') as wi \gset
 select is(kit.mark(:'wi', 'InProgress', '{"retry_after_seconds": 2}'), 'Pending Pending', 'the receiver is at it: Pending');
@@ -157,9 +164,9 @@ select is((
       jsonb_build_object('command_id', (kit.command(:'one')).command_id, 'fencing_token', 1, 'outcome', 'Sent'),
       jsonb_build_object('command_id', bpm_core.new_id(), 'fencing_token', 1, 'outcome', 'Sent'),
       jsonb_build_object('command_id', (kit.command(:'two')).command_id, 'fencing_token', 1, 'outcome', 'NotSent'),
-      jsonb_build_object('command_id', (kit.command(:'one')).command_id, 'fencing_token', 1, 'outcome', 'NotSent'),
-      jsonb_build_object('command_id', (kit.command(:'one')).command_id, 'fencing_token', 1, 'outcome', 'Sent'))) m),
-  '1 Sent Sent, 2 NotFound -, 3 Pending Pending, 4 Conflict Sent, 5 Sent Sent', 'each item has its outcome; of one command the first counts');
+      jsonb_build_object('command_id', (kit.command(:'one')).command_id, 'fencing_token', 1, 'outcome', 'Sent'),
+      jsonb_build_object('command_id', (kit.command(:'one')).command_id, 'fencing_token', 1, 'outcome', 'NotSent'))) m),
+  '1 Sent Sent, 2 NotFound -, 3 Pending Pending, 4 Sent Sent, 5 Conflict Sent', 'each item has its outcome; of one command the first counts');
 select is((select count(*) from bpm.mark_commands('[]')), 0::bigint, 'an empty set is one');
 select kit.start('plain') as wi \gset
 select is(kit.mark(:'wi', 'Sent', '{}', 1), 'LeaseLost Pending', 'what was not claimed cannot be marked');
