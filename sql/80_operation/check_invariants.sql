@@ -1,10 +1,14 @@
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
+-- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
 -- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
 -- Raises:   BP403.
 create or replace function bpm.check_invariants(p_tenant_id text default '')
 returns table (invariant text, tenant_id text, subject text, detail jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+set work_mem = '32MB'
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
