@@ -26,6 +26,11 @@ begin
   if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
     return;
   end if;
+  -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
+  perform bpm_core.close_waits(array(
+    select row(t.tenant_id, t.workflow_instance_id, null, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed'));
   update bpm_core.token t
      set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
