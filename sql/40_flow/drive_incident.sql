@@ -15,8 +15,8 @@ begin
      set state = 'Resolved', resolved_at = v_now, resolved_by = p_actor
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
-     set state = 'Requeued', closed_at = v_now, closed_by = p_actor
-   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open' and d.kind = 'Task';
+     set state = case when d.kind = 'Task' then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
+   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
           jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));

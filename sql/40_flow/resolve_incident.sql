@@ -30,7 +30,10 @@ begin
   if r_incident.state = 'Open' then
     -- One that stops no token (a command that failed) may outlive its instance; resolving it is to have seen it.
     if r_incident.token_id is not null then
+      -- One that stopped no token (a command that failed after its token went on) can also be closed when the instance has ended.
+    if r_incident.token_id is not null then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
+    end if;
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
   end if;

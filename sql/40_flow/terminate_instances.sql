@@ -30,6 +30,7 @@ begin
     from ended e;
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
     from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i

@@ -1,5 +1,6 @@
 -- Expires buffered messages whose time to live is over. Until then they are not correlated either: every match looks at the clock.
--- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: message, skip locked.
+-- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
+--           was given up before its time, and these come with every poll anyway. Locks: message, skip locked.
 create or replace function bpm_core.tick_messages(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -35,12 +36,6 @@ begin
   v_result.done := coalesce(cardinality(v_expired), 0);
   v_last := v_expired[v_result.done];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id, v_result.done < p_limit, p_now);
-  v_result.next_due_at := (
-    select m.expires_at
-      from bpm_core.message m
-     where m.state = 'Buffered' and m.tenant_id = p_tenant_id and m.expires_at > p_now
-     order by m.expires_at
-     limit 1);
   return v_result;
 end
 $$;

@@ -1,5 +1,6 @@
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
--- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
+--           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -35,7 +36,7 @@ begin
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '1 minute'
      order by t.due_at
      limit 1);
   return v_result;

@@ -1,5 +1,6 @@
 -- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
--- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
+--           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.tick_commands(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -33,12 +34,6 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
-  v_result.next_due_at := (
-    select o.lease_until
-      from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id and o.lease_until > p_now
-     order by o.lease_until
-     limit 1);
   return v_result;
 end
 $$;

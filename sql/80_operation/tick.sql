@@ -1,6 +1,6 @@
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows; call again while something was done.
--- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned).
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
 create or replace function bpm.tick(p_limit integer default 100, p_positions jsonb default null, p_tenant_id text default '')
