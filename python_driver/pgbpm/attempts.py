@@ -17,7 +17,7 @@ import psycopg
 from pgbpm.config import RunnerConfig
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
-from pgbpm.repeat import explain, is_conflict, is_lost
+from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
 
@@ -241,7 +241,7 @@ class Attempts:
         try:
             rows = await self._gateway.extend_leases(tenant, items, self._lease_s)
         except psycopg.Error as error:
-            if not (is_lost(error) or is_conflict(error)):
+            if not (is_away(error) or is_conflict(error)):
                 logger.error("leases were not extended: %s", explain(error))
             for attempt in attempts:
                 attempt.beat_at = loop.time() + _BEAT_RETRY_S

@@ -46,7 +46,10 @@ class Batcher(Generic[T]):
         if len(waiting) >= self._max_items:
             self._ripen(tenant)
         elif len(waiting) == 1:
-            asyncio.get_running_loop().call_later(self._max_age, self._ripen, tenant)
+            self._ripen_later(tenant)
+
+    def _ripen_later(self, tenant: str) -> None:
+        asyncio.get_running_loop().call_later(self._max_age, self._ripen, tenant)
 
     def _ripen(self, tenant: str) -> None:
         if self._waiting.get(tenant) and tenant not in self._queued:
@@ -63,12 +66,14 @@ class Batcher(Generic[T]):
         while True:
             tenant = await self._ripe.get()
             self._queued.discard(tenant)
-            waiting = self._waiting[tenant]
+            waiting = self._waiting.get(tenant, deque())
             batch = [waiting.popleft() for _ in range(min(len(waiting), self._max_items))]
-            if waiting:
+            if len(waiting) >= self._max_items:
                 self._ripen(tenant)
+            elif waiting:
+                self._ripen_later(tenant)
             else:
-                del self._waiting[tenant]
+                self._waiting.pop(tenant, None)
             if not batch:
                 continue
             try:

@@ -20,8 +20,14 @@ logger = logging.getLogger("pgbpm.runner")
 CONFLICT_STATES = frozenset({"40001", "40P01", "55P03", "BP503"})
 """Serialization failure, deadlock, lock timeout, "try again": another one was in the way."""
 
-LOST_STATES = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
-"""The server stops, starts, is full, or became a standby. Class 08 and no state at all too."""
+AWAY_CLASSES = frozenset({"08", "53", "57", "58"})
+"""Connection lost, out of resources, operator intervention (stop, crash, timeout), system error."""
+
+STANDBY = "25006"
+"""Read-only transaction: the server we reach became a standby."""
+
+REFUSED_STATES = frozenset({"BP400", "BP422"})
+"""What was asked for can never be done; class 22 (data) too."""
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -29,11 +35,19 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error) and error.sqlstate in CONFLICT_STATES
 
 
-def is_lost(error: BaseException) -> bool:
-    """Whether the server could not be reached, or the answer was lost on the way."""
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+def is_away(error: BaseException) -> bool:
+    """Whether the server could not be reached or could not work, or its answer was lost."""
+    if not isinstance(error, psycopg.Error):
         return False
-    return error.sqlstate is None or error.sqlstate in LOST_STATES or error.sqlstate[:2] == "08"
+    if error.sqlstate is None:  # libpq itself: no connection, broken connection, pool timed out
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate[:2] in AWAY_CLASSES or error.sqlstate == STANDBY
+
+
+def is_refusal(error: psycopg.Error) -> bool:
+    """Whether the engine said that this can never be done as it was asked."""
+    state = error.sqlstate or ""
+    return state in REFUSED_STATES or state[:2] == "22"
 
 
 def explain(error: psycopg.Error) -> str:
@@ -89,7 +103,7 @@ class Repeater:
                 if is_conflict(error):
                     self.conflicts += 1
                     logger.debug("%s is repeated: %s", what, explain(error))
-                elif is_lost(error):
+                elif is_away(error):
                     self._went_away(what, error)
                 else:
                     raise

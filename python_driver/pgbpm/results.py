@@ -17,7 +17,7 @@ from pgbpm.config import RunnerConfig
 from pgbpm.delivery import Report
 from pgbpm.gateway import Gateway
 from pgbpm.jsontext import write
-from pgbpm.repeat import GaveUp, Repeater, explain
+from pgbpm.repeat import GaveUp, Repeater, explain, is_refusal
 from pgbpm.worker import BpmnError, Task
 
 logger = logging.getLogger("pgbpm.runner")
@@ -154,7 +154,8 @@ class Results:
                     await self._send(function, id_name, tenant, [item])
             else:
                 logger.error("%s of %s was refused: %s", function, items[0].id, explain(error))
-                self._refused(function, tenant, items[0], explain(error))
+                if is_refusal(error):
+                    self._refused(function, tenant, items[0], explain(error))
             return
         by_id = {item.id: item for item in items}
         for row in rows:
@@ -209,7 +210,7 @@ class Results:
             logger.error("throw_error of task %s was not answered: %s", task.task_id, reason)
         except psycopg.Error as reason:
             logger.warning("throw_error of task %s: %s; not used", task.task_id, explain(reason))
-            if reason.sqlstate in {"BP400", "BP422"}:
+            if is_refusal(reason):
                 detail = {"type": "ErrorRefused", "message": explain(reason)[:2000]}
                 self.fail(tenant, task, detail, retryable=False)
         else:
