@@ -288,6 +288,29 @@ def test_heartbeats_keep_long_work(database: TestDatabase) -> None:
     assert attempts_of(database, "long") == [(1, "Succeeded"), (1, "Succeeded")]
 
 
+def test_a_clock_that_is_an_hour_off_has_no_effect(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A-24: times are measured from answers of the database, with a clock that cannot jump."""
+    publish_task(database, "odd-clock", max_attempts=2, backoff="500 milliseconds")
+    deploy(database, linear("odd-clocks", "odd-clock"))
+    worker = Worker()
+
+    @worker.task("odd-clock")
+    async def odd_clock(task: Task) -> None:
+        if task.attempt == 1:
+            raise ValueError("once")
+        await asyncio.sleep(1.5)
+
+    right = time.time
+    for hours in (-1, 1):
+        start(database, "odd-clocks")
+        monkeypatch.setattr(time, "time", lambda hours=hours: right() + hours * 3600)
+        run_until_idle(database, worker, lease_s=1.0)
+    assert statuses(database, "odd-clocks") == {"Completed": 2}
+    assert Counter(attempts_of(database, "odd-clocks")) == {(1, "Failed"): 2, (2, "Succeeded"): 2}
+
+
 def lose_lease(database: TestDatabase, code: str) -> None:
     """Take the running task of a process away, as its expired lease would."""
     database.rows(
