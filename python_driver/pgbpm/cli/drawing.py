@@ -112,7 +112,8 @@ _LISTS = (
 
 
 def _event(row: Row) -> str:
-    states = f" {row['from_state']} → {row['to_state']}" if row.get("to_state") else ""
+    before = f"{row['from_state']} " if row.get("from_state") else ""
+    states = f" {before}→ {row['to_state']}" if row.get("to_state") else ""
     node = f" {row['node_id']}" if row.get("node_id") else ""
     actor = f" ({row['actor']})" if row.get("actor") else ""
     return f"{_when(row['at'])} {row['kind']}{node}{states}{actor}"

@@ -56,7 +56,7 @@ def bundle(app: App) -> None:
 @json_option
 @pass_app
 def maintain(app: App, as_json: bool) -> None:
-    """Create and drop history partitions as their months come and go."""
+    """Create the monthly partitions of history that are missing, 24 months ahead."""
     with app.connect() as conn:
         emit(app.call(conn, "maintain_partitions"), as_json, empty="nothing to do")
 

@@ -1,0 +1,187 @@
+"""Reads a page as a person would: types what it says, compares what comes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgbpm.devtools import scratch
+from tests.docs.blocks import CHECKOUT, RUN, Block, blocks
+from tests.docs.session import Psql, Shell, fits
+
+_PROMPT = re.compile(r"^(?P<database>\w+)(?P<more>[=-])[#>] ?(?P<text>.*)$")
+_SERVER = 'psql "$(pgbpm server url)"'
+
+
+def to_do(page: Path) -> list[Block]:
+    """The blocks of a page that are typed or saved."""
+    return [
+        block
+        for block in blocks(page)
+        if block.language == "run"
+        or "file" in block.marks
+        or (block.language in RUN and "skip" not in block.marks)
+    ]
+
+
+def has_commands(page: Path) -> bool:
+    """Whether a page has anything to type."""
+    return any(block.language in RUN | {"run"} for block in to_do(page))
+
+
+@contextlib.contextmanager
+def desk() -> Iterator[Shell]:
+    """A shell in an empty folder, as a reader has one who made and activated the environment.
+
+    What runs in it in the background, and the server of the folder, end with it.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="pgbpm-docs-", dir="/tmp"))
+    folder.chmod(0o755)
+    binaries = scratch.test_binaries()
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("BPM_", "PG")) and name not in {"LC_ALL", "LC_MESSAGES"}
+    } | {
+        "PATH": f"{CHECKOUT / '.venv' / 'bin'}:{binaries.bin_dir}:{os.environ['PATH']}",
+        "LANG": "C.UTF-8",
+        "CHECKOUT": str(CHECKOUT),
+        "BPM__SERVER__BIN_DIR": str(binaries.bin_dir),
+        "BPM__SERVER__DURABLE": "false",
+    }
+    shell = Shell(folder, environ | binaries.env)
+    try:
+        yield shell
+    finally:
+        shell.run(f"cd {folder} && pgbpm server stop")
+        shell.close()
+        shutil.rmtree(folder)
+
+
+def audit(shell: Shell) -> tuple[int, str]:
+    """Exit code and rows of the engine's own audit of the server of the folder, if there is one."""
+    return shell.run(
+        "if [ -d .pgbpm ]; then pgbpm server start > /dev/null 2>&1\n"
+        f'{_SERVER} -XAtc "select * from bpm.check_invariants()"; fi'
+    )
+
+
+@dataclass(slots=True)
+class Turn:
+    """One command of a console block and what it is shown to say."""
+
+    where: str
+    command: str
+    in_psql: bool
+    output: str = ""
+
+
+def judge(turn: Turn, said: str) -> None:
+    """Fail unless the output is the one shown."""
+    if turn.output.strip():
+        assert fits(turn.output, said), (
+            f"{turn.where}: {turn.command}\n--- shown:\n{turn.output}\n--- came:\n{said}"
+        )
+    if turn.in_psql and "ERROR" not in turn.output:
+        assert "ERROR:" not in said, f"{turn.where}: {turn.command}\n{said}"
+
+
+@dataclass(slots=True)
+class Reader:
+    """Types what a page says. ``heard`` gets each command of a console block and what came."""
+
+    shell: Shell
+    heard: Callable[[Turn, str], None] = judge
+    psql: Psql | None = None
+    scripts: Psql | None = None
+
+    def read(self, todo: list[Block]) -> None:
+        """Type and save all of it, in order."""
+        try:
+            for block in todo:
+                self._block(block)
+        finally:
+            self._leave_psql()
+            if self.scripts is not None:
+                self.scripts.close()
+
+    def _block(self, block: Block) -> None:
+        if "file" in block.marks:
+            _, folder = self.shell.environ()
+            (Path(folder) / block.marks["file"]).write_text(block.text + "\n", encoding="utf-8")
+        elif block.language == "console":
+            self._console(block)
+        elif block.language == "sql":
+            self._script(block)
+        else:
+            code, said = self.shell.run(block.text)
+            assert code == int(block.marks.get("exit", 0)), f"{block.where} ended {code}:\n{said}"
+
+    def _script(self, block: Block) -> None:
+        """A block of plain SQL goes to the server of the page."""
+        if self.scripts is None:
+            self.scripts = Psql(_SERVER, self.shell)
+        said = self.scripts.run(block.text)
+        assert "ERROR:" not in said, f"{block.where}:\n{said}"
+
+    # -- console ---------------------------------------------------------------------------------
+
+    def _console(self, block: Block) -> None:
+        turns = list(_turns(block))
+        for at, turn in enumerate(turns):
+            last = at == len(turns) - 1
+            follows_psql = not last and turns[at + 1].in_psql
+            if turn.in_psql:
+                self._in_psql(turn)
+            elif follows_psql:
+                self._leave_psql()
+                self.psql = Psql(turn.command, self.shell)
+            else:
+                self._leave_psql()
+                code, said = self.shell.run(turn.command)
+                wanted = int(block.marks.get("exit", 0)) if last else 0
+                self.heard(turn, said)
+                assert code == wanted, f"{turn.where}: {turn.command}\nended {code}:\n{said}"
+
+    def _in_psql(self, turn: Turn) -> None:
+        assert self.psql is not None, f"{turn.where}: psql was not started"
+        if turn.command.strip() == r"\q":
+            self._leave_psql()
+            return
+        self.heard(turn, self.psql.run(turn.command))
+
+    def _leave_psql(self) -> None:
+        if self.psql is not None:
+            self.psql.close()
+            self.psql = None
+
+
+def _turns(block: Block) -> Iterator[Turn]:
+    """The commands of a console block; ``>`` and psql's ``-#`` continue the line above."""
+    turn: Turn | None = None
+    for number, line in enumerate(block.text.splitlines(), start=block.line):
+        where = f"{block.page.relative_to(CHECKOUT)}:{number}"
+        prompt = _PROMPT.match(line)
+        if line.startswith("$ "):
+            if turn:
+                yield turn
+            turn = Turn(where, line[2:], in_psql=False)
+        elif line.startswith("> ") and turn and not turn.in_psql and not turn.output:
+            turn.command += "\n" + line[2:]
+        elif prompt and prompt["more"] == "-" and turn:
+            turn.command += "\n" + prompt["text"]
+        elif prompt:
+            if turn:
+                yield turn
+            turn = Turn(where, prompt["text"], in_psql=True)
+        else:
+            assert turn, f"{where}: output of no command"
+            turn.output += line + "\n"
+    assert turn, f"{block.where}: an empty block"
+    yield turn
