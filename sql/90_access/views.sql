@@ -7,6 +7,8 @@ values
   ('api_version', true, true, true),
   ('check_bpmn', true, true, true),
   ('check_invariants', true, true, true),
+  ('get_bpmn', true, true, true),
+  ('get_definition', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),

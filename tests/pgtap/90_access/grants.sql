@@ -1,0 +1,108 @@
+-- Privileges are what bpm_core.function_grant says, and nothing besides.
+begin;
+select plan(19);
+
+-- The clock of the test kit is no part of the product.
+create temp view product as
+select p.oid, p.proname, p.prosecdef, p.proowner, p.proconfig, p.proargnames, p.provolatile, p.prolang
+  from pg_proc p
+ where p.pronamespace = 'bpm'::regnamespace and p.proname not in ('set_clock', 'advance_clock', 'reset_clock');
+
+select is_empty($$select proname from product except select function_name from bpm_core.function_grant$$, 'every public function is in the list');
+select is_empty($$select function_name from bpm_core.function_grant except select proname from product$$, 'every entry of the list is a public function');
+select is_empty($$select function_name from bpm_core.function_grant group by 1 having count(*) > 1$$, 'no function is listed twice');
+select is_empty(
+  $$select p.oid::regprocedure, r.role
+      from product p
+      join bpm_core.function_grant g on g.function_name = p.proname
+     cross join lateral (values ('bpm_reader', g.reader), ('bpm_worker', g.worker), ('bpm_operator', g.operator), ('bpm_admin', true)) r(role, may)
+     where has_function_privilege(r.role, p.oid, 'execute') <> r.may$$,
+  'each role may call what the list says, and nothing else');
+select is_empty(
+  $$select p.oid::regprocedure
+      from pg_proc p
+     cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+     where p.pronamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace) and a.grantee = 0$$,
+  'PUBLIC may call no function of either schema');
+select set_eq(
+  $$select distinct p.proname::text
+      from pg_proc p
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin')) r(role)
+     where p.pronamespace = 'bpm_core'::regnamespace and has_function_privilege(r.role, p.oid, 'execute')$$,
+  $$values ('visible_tenants')$$, 'of the private functions the roles may call the one that views need');
+select is_empty(
+  $$select c.oid::regclass, r.role
+      from pg_class c
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin'), ('public')) r(role)
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+       and has_table_privilege(r.role, c.oid, 'select, insert, update, delete, truncate, references, trigger')$$,
+  'nobody but the owner touches the private tables');
+select is_empty(
+  $$select c.oid::regclass, r.role
+      from pg_class c
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin'), ('public')) r(role)
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'S' and has_sequence_privilege(r.role, c.oid, 'usage, select, update')$$,
+  'nor the sequences');
+select is_empty(
+  $$select c.oid::regclass, r.role
+      from pg_class c
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin')) r(role)
+     where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v'
+       and (not has_table_privilege(r.role, c.oid, 'select')
+            or has_table_privilege(r.role, c.oid, 'insert, update, delete, truncate, references, trigger'))$$,
+  'the four roles read the public views, and only read them');
+select is_empty(
+  $$select s.nspname, r.role
+      from pg_namespace s
+     cross join (values ('bpm_reader', true), ('bpm_worker', true), ('bpm_operator', true), ('bpm_admin', true), ('public', false)) r(role, may)
+     where s.nspname in ('bpm', 'bpm_core')
+       and (has_schema_privilege(r.role, s.oid, 'usage') <> (r.may and s.nspname = 'bpm') or has_schema_privilege(r.role, s.oid, 'create'))$$,
+  'the four roles use schema bpm, nobody uses bpm_core, nobody creates in either');
+
+-- What is made later is closed, too.
+set local role bpm_owner;
+create function bpm.made_later() returns integer language sql as 'select 1';
+reset role;
+select ok(not has_function_privilege('public', 'bpm.made_later()', 'execute'), 'a function made later is not open to PUBLIC');
+drop function bpm.made_later();
+
+-- How public and private functions are made.
+select is_empty($$select oid::regprocedure from product where not prosecdef or proowner <> 'bpm_owner'::regrole$$,
+  'every public function runs with the rights of bpm_owner');
+select is_empty($$select oid::regprocedure from product where not coalesce(proconfig @> '{"search_path=pg_catalog, pg_temp"}', false)$$,
+  'and pins its search_path');
+select is_empty(
+  $$select oid::regprocedure from product
+     where proname not in ('api_version', 'tenants_with_work')
+       and pg_get_function_arguments(oid) !~ '(^|, )p_tenant_id text DEFAULT ''''::text(, OUT .*)?$'$$,
+  'and takes p_tenant_id last, '''' by default');
+select is_empty(
+  $$select p.oid::regprocedure from pg_proc p
+     where p.pronamespace = 'bpm_core'::regnamespace and (p.prosecdef and p.proname <> 'visible_tenants' or p.proowner <> 'bpm_owner'::regrole)$$,
+  'every private function runs with the rights of its caller');
+select is_empty(
+  $$select p.oid::regprocedure
+      from pg_proc p
+      join pg_language l on l.oid = p.prolang
+     where p.pronamespace = 'bpm_core'::regnamespace and l.lanname = 'plpgsql'
+       and not coalesce(p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', false)$$,
+  'every private PL/pgSQL function pins its search_path');
+select is_empty(
+  $$select oid::regprocedure from product
+     where provolatile = 'v' and proname ~ '^(get_|check_|ready|metrics|replay|api_version|tenants_with_work|next_due)'$$,
+  'what only looks is not volatile');
+
+-- Views
+select is_empty(
+  $$select c.oid::regclass from pg_class c
+     where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'
+       and not (coalesce(c.reloptions @> '{security_barrier=true}', false) and c.relowner = 'bpm_owner'::regrole
+                and pg_get_viewdef(c.oid) ~ 'visible_tenants')$$,
+  'every public view is a security barrier of bpm_owner and asks for the tenants of its reader');
+select set_eq(
+  $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
+  $$values ('instance'), ('task'), ('execution'), ('history'), ('incident'), ('approval'), ('command'), ('timer'), ('message'), ('dead_letter'), ('definition')$$,
+  'the public views are those promised');
+
+select * from finish();
+rollback;
