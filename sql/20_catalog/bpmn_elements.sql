@@ -18,8 +18,8 @@ begin
     with element as materialized (
       select x.*
         from xmltable(
-               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b),
-               '/b:definitions/*[namespace-uri() != "http://www.omg.org/spec/BPMN/20100524/DI"]/descendant-or-self::*'
+               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b, 'http://www.omg.org/spec/BPMN/20100524/DI' as d),
+               '/b:definitions/descendant::*[not(ancestor-or-self::d:BPMNDiagram)]'
                passing p_document
                columns pos for ordinality, uri text path 'namespace-uri()', tag text path 'local-name()', depth integer path 'count(ancestor::*)',
                        attributes integer path 'count(@*)', body text path 'string(self::*[not(*)])') x
@@ -27,8 +27,8 @@ begin
     attribute as materialized (
       select a.k, bpm_core.bpmn_namespace(a.uri) as space, a.name, a.value
         from xmltable(
-               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b),
-               '/b:definitions/*[namespace-uri() != "http://www.omg.org/spec/BPMN/20100524/DI"]/descendant-or-self::*/@*'
+               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b, 'http://www.omg.org/spec/BPMN/20100524/DI' as d),
+               '/b:definitions/descendant::*[not(ancestor-or-self::d:BPMNDiagram)]/@*'
                passing p_document
                columns k for ordinality, uri text path 'namespace-uri()', name text path 'local-name()', value text path 'string(.)') a
     ),

@@ -8,9 +8,9 @@ set search_path = pg_catalog, pg_temp
 as $$
   with wanted as (select coalesce(f.flow_id, f.node_id) as id from unnest(p_findings) f),
   place as materialized (
-    select m.found[1] as id, min(l.ord) as first_line, max(l.ord) as last_line
+    select btrim(m.found[1]) as id, min(l.ord) as first_line, max(l.ord) as last_line
       from string_to_table(p_xml, E'\n') with ordinality l (line, ord)
-     cross join lateral regexp_matches(l.line, '(?:^|\s)id\s*=\s*["'']\s*([^"'']*?)\s*["'']', 'g') m (found)
+     cross join lateral regexp_matches(l.line, '(?:^|\s)id\s*=\s*["'']([^"'']*)["'']', 'g') m (found)
      where cardinality(p_findings) > 0 and l.line like '%id%'
      group by 1
   )

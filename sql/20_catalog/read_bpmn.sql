@@ -8,6 +8,9 @@ declare
   v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);
   v_message text;
   v_detail  text;
+  v_limit   constant integer := 100000;
+  v_xml     xml;
+  v_count   integer;
 begin
   elements := '{}';
   findings := '{}';
@@ -16,7 +19,13 @@ begin
     return;
   end if;
   begin
-    elements := bpm_core.bpmn_elements(xmlparse(document ltrim(p_xml, E'\ufeff')));
+    v_xml := xmlparse(document ltrim(p_xml, E'\ufeff'));
+    v_count := (xpath('count(//*)', v_xml))[1]::text;
+    if v_count > v_limit then
+      findings := array[bpm_core.fault('TooLarge', format('The file has %s elements; the limit is %s.', v_count, v_limit), null, null, 'Split the file.')];
+    else
+      elements := bpm_core.bpmn_elements(v_xml);
+    end if;
   exception
     when data_exception or internal_error then
       get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail;

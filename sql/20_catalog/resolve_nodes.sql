@@ -1,4 +1,5 @@
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -26,9 +27,14 @@ as $$
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-    left join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) tt on n.tag in ('serviceTask', 'sendTask')
+    left join lateral (
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')) tt on true
     left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
-    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code) e on n.event = 'error'
-    left join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m on n.event = 'message' or n.tag = 'receiveTask'
-    left join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t on n.event = 'timer'
+                          and d.tag in ('error', 'message')
+    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code where n.event = 'error' and d.tag = 'error') e on true
+    left join lateral (
+      select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+    left join lateral (
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
 $$;
