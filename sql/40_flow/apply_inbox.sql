@@ -1,5 +1,5 @@
--- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. One that raises is put back with a backoff;
--- after ten times it is buried as an incident of its instance.
+-- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
+-- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -27,9 +27,14 @@ begin
     perform bpm_core.apply_messages(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
-    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+    when deadlock_detected or serialization_failure or query_canceled then
       raise;
     when others then
+      if cardinality(v_first) > 1 then
+        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id])) from unnest(v_first) f);
+      elsif sqlstate = '55P03' then
+        return 0;
+      end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
   return cardinality(v_first);

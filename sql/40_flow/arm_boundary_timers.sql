@@ -17,6 +17,8 @@ begin
     join bpm_core.workflow_node n
       on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
    where n.kind = 'TimerBoundary';
-  perform bpm_core.start_timers(v_waits);
+  if v_waits is not null then
+    perform bpm_core.start_timers(v_waits);
+  end if;
 end
 $$;

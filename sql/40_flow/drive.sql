@@ -44,8 +44,13 @@ begin
     end loop;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
-  perform bpm_core.park_tokens(v_arriving, v_hops);
-  perform bpm_core.open_waits(v_waiting);
+  -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
+  if cardinality(v_arriving) > 0 then
+    perform bpm_core.park_tokens(v_arriving, v_hops);
+  end if;
+  if cardinality(v_waiting) > 0 then
+    perform bpm_core.open_waits(v_waiting);
+  end if;
   if cardinality(v_joining) > 0 then
     perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
   end if;

@@ -40,7 +40,9 @@ begin
            filter (where c.verdict is null)
     into v_leaving, v_troubles
     from choice c;
-  perform bpm_core.open_incidents(v_troubles);
+  if v_troubles is not null then
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return v_leaving;
 end
 $$;

@@ -1,4 +1,4 @@
--- Locks message keys for this transaction, in ascending order of their hashes: the last class of the lock order.
+-- Locks message keys for this transaction, in ascending order of their hashes: the last class of the lock order. For callers that hold no key yet.
 -- Raises:   55P03 after the caller's lock_timeout.
 create or replace function bpm_core.lock_message_keys(p_hashes bigint[])
 returns void

@@ -1,5 +1,5 @@
 -- Opens the message waits of tokens that came to rest at a catch event, under the locks of their keys; a message that arrived earlier
--- is on its way at once, through the inbox. No key to correlate by is an incident.
+-- is on its way at once, through the inbox. No key to correlate by is an incident. A key that another call holds parks the token, for tick.
 -- Writes:   subscription, message, inbox, history_event; token, incident.
 create or replace function bpm_core.open_waits(p_resting bpm_core.moving[])
 returns void
@@ -13,6 +13,7 @@ declare
   v_now      timestamptz;
   v_waits    bpm_core.subscription[];
   v_keyless  bpm_core.trouble[];
+  v_busy     bigint[];
 begin
   if cardinality(p_resting) = 0 then
     return;
@@ -43,7 +44,10 @@ begin
   if v_waits is null then
     return;
   end if;
-  perform bpm_core.lock_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
+  v_busy := bpm_core.try_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
+  if v_busy <> '{}' then
+    v_waits := bpm_core.park_waits(p_resting, v_waits, v_busy);
+  end if;
   v_now := bpm_core.now();
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
   select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now

@@ -1,4 +1,5 @@
 -- Takes messages back from waits that closed before they could be applied, and offers them again under the locks of their keys.
+-- Raises:   55P03 another call holds one of the keys: apply_inbox leaves the row for the next tick.
 -- Writes:   message, inbox.
 create or replace function bpm_core.return_messages(p_tenant_id text, p_messages uuid[])
 returns void
@@ -12,10 +13,12 @@ begin
   if cardinality(p_messages) = 0 then
     return;
   end if;
-  perform bpm_core.lock_message_keys(array(
-    select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
-      join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id));
+  if bpm_core.try_message_keys(array(
+       select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
+         from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+         join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id)) <> '{}' then
+    perform bpm_core.fail('55P03', 'Another call holds the key of a message to be given back.');
+  end if;
   update bpm_core.message m
      set state = 'Buffered', correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
