@@ -2,7 +2,9 @@
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
 -- Returns:  one row per item: item, task_id, outcome (Extended, LeaseLost, Cancelled, NotFound), lease_until.
 -- Raises:   BP400 ill-formed items, BP403, BP422 lease out of range, BP429.
--- Writes:   task_instance. Locks: task_instance, sorted. Never an instance row: no history is written.
+-- Writes:   task_instance.
+-- Locks:    workflow_instance, then task_instance, both sorted. Without the instances a command that closes other tasks of an instance
+--           would stand in a cycle with this one, which holds several of them.
 create or replace function bpm.extend_leases(p_items jsonb, p_lease interval default null, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, lease_until timestamptz)
 language plpgsql volatile security definer
@@ -18,7 +20,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
   perform bpm_core.check_picker('extend_leases', 1, p_lease);
-  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id

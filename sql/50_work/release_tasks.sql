@@ -2,7 +2,8 @@
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
 -- Returns:  one row per item: item, task_id, outcome (Released, also for a repeat; LeaseLost, Cancelled, NotFound).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
--- Writes:   task_instance, execution. Locks: task_instance, sorted.
+-- Writes:   task_instance, execution.
+-- Locks:    workflow_instance, then task_instance, both sorted; the instances for the reason told at extend_leases.
 create or replace function bpm.release_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -17,7 +18,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
