@@ -193,7 +193,7 @@ def _task(tag: str, attributes: dict[str, str]) -> Element:
 def message(name: str) -> Element:
     """A catch event for a message, by business key."""
     return (
-        f'<intermediateCatchEvent {{id}}><messageEventDefinition messageRef="m_{name}"/>'
+        f'<intermediateCatchEvent {{id}}><messageEventDefinition messageRef="message-{name}"/>'
         "</intermediateCatchEvent>"
     )
 
@@ -221,7 +221,7 @@ def boundary_error(host: str, code: str) -> Element:
     """An error event on an activity."""
     return (
         f'<boundaryEvent {{id}} attachedToRef="{host}">'
-        f'<errorEventDefinition errorRef="e_{code}"/></boundaryEvent>'
+        f'<errorEventDefinition errorRef="error-{code}"/></boundaryEvent>'
     )
 
 
@@ -262,9 +262,11 @@ def process(
             f"{inner}</sequenceFlow>"
         )
     outside = "".join(
-        f'<message id="{ref}" name="{ref[2:]}"/>' for ref in _references(body, 'messageRef="')
+        f'<message id="{ref}" name="{ref.partition("-")[2]}"/>'
+        for ref in _references(body, 'messageRef="')
     ) + "".join(
-        f'<error id="{ref}" errorCode="{ref[2:]}"/>' for ref in _references(body, 'errorRef="')
+        f'<error id="{ref}" errorCode="{ref.partition("-")[2]}"/>'
+        for ref in _references(body, 'errorRef="')
     )
     return f'{HEAD}{outside}<process id="{code}" isExecutable="true">{body}</process></definitions>'
 
