@@ -84,6 +84,7 @@ class Attempts:
         self._lease_s = config.lease_s
         self._threads = ThreadPoolExecutor(config.threads, thread_name_prefix="pgbpm-handler")
         self._under_way: set[Attempt] = set()
+        self._beats: set[asyncio.Task[None]] = set()
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -216,9 +217,9 @@ class Attempts:
                 except TimeoutError:
                     pass
                 continue
-            await self._extend_due(held)
+            self._extend_due(held)
 
-    async def _extend_due(self, held: list[Attempt]) -> None:
+    def _extend_due(self, held: list[Attempt]) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         due: dict[str, list[Attempt]] = {}
@@ -229,7 +230,12 @@ class Attempts:
                 due.setdefault(attempt.tenant, []).append(attempt)
         for tenant, attempts in due.items():
             for first in range(0, len(attempts), _LARGEST_CALL):
-                await self._extend(tenant, attempts[first : first + _LARGEST_CALL])
+                some = attempts[first : first + _LARGEST_CALL]
+                for attempt in some:  # asked again by then, should this call hang
+                    attempt.beat_at = now + (attempt.deadline - now) / 3
+                beat = asyncio.create_task(self._extend(tenant, some))
+                self._beats.add(beat)
+                beat.add_done_callback(self._beats.discard)
 
     async def _extend(self, tenant: str, attempts: list[Attempt]) -> None:
         loop = asyncio.get_running_loop()

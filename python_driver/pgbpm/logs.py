@@ -29,6 +29,26 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+class ConnectFailures(logging.Filter):
+    """Of what a pool logs, lets through only why no connection can be had, and that not more than
+    once in ``pause_s`` seconds; the rest the runner says itself."""
+
+    def __init__(self, pause_s: float = 60.0) -> None:
+        super().__init__()
+        self._pause_s = pause_s
+        self._last: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if not message.startswith("error connecting"):
+            return False
+        if record.created - self._last.get(message, float("-inf")) < self._pause_s:
+            return False
+        self._last = {k: at for k, at in self._last.items() if record.created - at < self._pause_s}
+        self._last[message] = record.created
+        return True
+
+
 def configure_logs(*, as_json: bool = False, verbose: bool = False) -> None:
     """Send the logs of this package to standard error; ``verbose`` adds the debug level."""
     handler = logging.StreamHandler(sys.stderr)
@@ -42,5 +62,4 @@ def configure_logs(*, as_json: bool = False, verbose: bool = False) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("pgbpm").setLevel(logging.DEBUG if verbose else logging.INFO)
-    # the runner says itself, once, that the database is away
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+    logging.getLogger("psycopg.pool").addFilter(ConnectFailures())

@@ -7,6 +7,7 @@ lease it holds runs out, every result it had not stored is made again by somebod
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -120,6 +121,7 @@ class Runner:
     def stop(self) -> None:
         """Begin to drain: claim nothing more, end what runs within ``runner.drain_seconds``,
         release the rest. May be called from a signal handler of the event loop."""
+        self._repeater.stopping = True
         self._stop.set()
 
     async def run(self) -> None:
@@ -132,7 +134,8 @@ class Runner:
         async with self._pool:
             try:
                 await self._check_version()
-                await self._refresh_tenants()
+                with contextlib.suppress(GaveUp):  # told to stop while the database was away
+                    await self._refresh_tenants()
                 await self._serve()
             finally:
                 await self._deliverer.close()
@@ -169,7 +172,6 @@ class Runner:
         loop = asyncio.get_running_loop()
         seconds = self._config.runner.drain_seconds
         end = loop.time() + seconds
-        self._repeater.stopping = True
         self._repeater.give_up_at = end + _AFTER_DRAIN_S
         for a_round in self._rounds:
             a_round.stop()
