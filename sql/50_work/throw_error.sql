@@ -13,7 +13,9 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message);
+  -- The attempt keeps all that was said, so that a repeat can be told from another answer.
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
+                   || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
   r_task  bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
