@@ -7,6 +7,9 @@ returns table (seq bigint, at timestamptz, workflow_instance_id uuid, category t
                from_state text, to_state text, actor text, detail jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];

@@ -6,6 +6,9 @@ create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];

@@ -5,6 +5,9 @@ create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_ins
 returns uuid[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];
