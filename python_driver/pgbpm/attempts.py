@@ -249,8 +249,9 @@ class Attempts:
         except psycopg.Error as error:
             if not (is_away(error) or is_conflict(error)):
                 logger.error("leases were not extended: %s", explain(error))
+            now = loop.time()
             for attempt in attempts:
-                attempt.beat_at = loop.time() + _BEAT_RETRY_S
+                attempt.beat_at = now + min(_BEAT_RETRY_S, max(attempt.deadline - now, 0.0) / 4)
             return
         by_id = {attempt.task.task_id: attempt for attempt in attempts}
         for row in rows:
