@@ -9,8 +9,8 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_elements bpm_core.bpmn_element[] := '{}';
-  v_above    integer[] := '{}';
+  v_elements bpm_core.bpmn_element[] := array[]::bpm_core.bpmn_element[];
+  v_above    integer[] := array[]::integer[];
   v_element  bpm_core.bpmn_element;
   r_row      record;
 begin

@@ -8,7 +8,7 @@ declare
   v_draft bpm_core.task_version;
 begin
   v_draft.task_type := p_task_type;
-  v_draft.executor_kind := case when p_task_type = 'bpm:user' then 'Human' else 'Service' end;
+  v_draft.executor_kind := (case when p_task_type = 'bpm:user' then 'Human' else 'Service' end)::bpm_core.executor_kind;
   v_draft.max_attempts := 3;
   v_draft.backoff := interval '1 second';
   v_draft.backoff_factor := 2;

@@ -16,7 +16,7 @@ declare
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
-    max_attempts := v_retries;
+    max_attempts := v_retries::integer;
   elsif v_retries is not null then
     problem := format('retries %s is not a number from 1 to 1000', quote_literal(left(v_retries, 50)));
   end if;
@@ -25,7 +25,7 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  priority_level := case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end;
+  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
   if v_priority is not null and priority_level is null then
     problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;

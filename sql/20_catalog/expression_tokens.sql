@@ -7,7 +7,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_tokens bpm_core.expression_token[] := '{}';
+  v_tokens bpm_core.expression_token[] := array[]::bpm_core.expression_token[];
   v_token  bpm_core.expression_token;
   v_words  text[];
   v_word   text;

@@ -35,7 +35,7 @@ begin
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
   end if;
-  v_draft.executor_kind := p_executor_kind;
+  v_draft.executor_kind := p_executor_kind::bpm_core.executor_kind;
   v_draft.max_attempts := p_max_attempts;
   v_draft.backoff := p_backoff;
   v_draft.backoff_factor := p_backoff_factor;

@@ -20,7 +20,7 @@ begin
   end if;
   begin
     v_xml := xmlparse(document ltrim(p_xml, E'\ufeff'));
-    v_count := (xpath('count(//*)', v_xml))[1]::text;
+    v_count := (xpath('count(//*)', v_xml))[1]::text::integer;
     if v_count > v_limit then
       findings := array[bpm_core.fault('TooLarge', format('The file has %s elements; the limit is %s.', v_count, v_limit), null, null, 'Split the file.')];
     else

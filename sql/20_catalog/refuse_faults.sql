@@ -7,7 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_faults jsonb := bpm_core.findings_json(array(select f::bpm_core.finding from unnest(p_findings) f limit 1000), 'fault');
-  v_count  integer := (select count(*) from unnest(p_findings) f where f.severity = 'fault');
+  v_count  integer := (select count(*)::integer from unnest(p_findings) f where f.severity = 'fault');
 begin
   if v_count > 0 then
     perform bpm_core.fail('BP422',

@@ -25,7 +25,7 @@ begin
     anchor_at := coalesce(v_starts, p_now);
     v_k := case when v_starts is null then 1 else least(bpm_core.timer_point(v_starts, step, p_now), v_repeats - 1) end;
     scheduled_at := bpm_core.timer_at(anchor_at, step, v_k);
-    remaining := v_repeats - (v_k - case when v_starts is null then 1 else 0 end);
+    remaining := (v_repeats - v_k)::integer + case when v_starts is null then 1 else 0 end;
   end if;
   if scheduled_at is not null then
     return next;

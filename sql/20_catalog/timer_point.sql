@@ -10,7 +10,7 @@ declare
   v_k bigint;
 begin
   if p_after <= p_anchor then
-    return 0;
+    return 0::bigint;
   end if;
   v_k := greatest(floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1, 0);
   while v_k > 0 and bpm_core.timer_at(p_anchor, p_step, v_k - 1) >= p_after loop
