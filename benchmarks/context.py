@@ -9,15 +9,14 @@ from typing import Any
 
 from benchmarks.server import BenchServer
 
-WORKERS = 4
-BATCH = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How much each benchmark does; ``repeats`` runs, of which the median counts."""
 
     repeats: int = 3
+    workers: int = 4
+    batch: int = 100
     set_instances: int = 12_000
     runner_instances: int = 6_000
     finished_tasks: int = 1_000_000
@@ -29,12 +28,14 @@ class Sizes:
 
 QUICK = Sizes(
     repeats=1,
-    set_instances=800,
-    runner_instances=400,
+    workers=2,
+    batch=20,
+    set_instances=200,
+    runner_instances=200,
     finished_tasks=3_000,
     flat_rounds=6,
-    held_tasks=7_200,
-    held_round_tasks=1_200,
+    held_tasks=1_800,
+    held_round_tasks=300,
     rows_instances=50,
 )
 
@@ -52,7 +53,7 @@ class Context:
 @dataclass(slots=True)
 class Outcome:
     """``values`` are the keys of ``results.json`` this benchmark answers for; ``detail`` is what
-    they were computed from; ``wanted`` the least (or with ``at_most`` the most) that is asked."""
+    they were computed from."""
 
     values: dict[str, float]
     detail: dict[str, Any] = field(default_factory=dict)

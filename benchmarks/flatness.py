@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.context import BATCH, WORKERS, Context, Outcome, median, spread
+from benchmarks.context import Context, Outcome, median, spread
 from benchmarks.history import fill
 from benchmarks.server import database, settle
 from benchmarks.systems import Engine, connect
@@ -15,40 +15,43 @@ from benchmarks.throughput import ms_per_call
 from benchmarks.workers import crew, elapsed
 
 CALLS = ("start", "claim", "complete")
-LIMITS = (BATCH, 1)
 
 
 def measure_million(context: Context) -> Outcome:
     """The same calls in turn on a database full of finished tasks and on an empty one."""
     sizes = context.sizes
+    limits = (sizes.batch, 1)
     with (
         database(context.server.url, context.template) as fresh,
         database(context.server.url, context.template) as full,
     ):
         filled = fill(full, sizes.finished_tasks)
-        settle(full)
+        for url in (fresh, full):  # so that both are planned on what they hold
+            with connect(url) as conn:
+                _costs({"warm": Engine(conn, "warm")}, sizes.batch, 3)
+            settle(url)
         context.say(f"  {filled['tasks']:,} finished tasks in {filled['seconds']:.0f} s")
         with connect(fresh) as fresh_conn, connect(full) as full_conn:
             engines = {"fresh": Engine(fresh_conn, "flat"), "full": Engine(full_conn, "flat")}
-            for limit in LIMITS:
+            for limit in limits:
                 _costs(engines, limit, 3)  # plans and caches
             runs = [
-                {limit: _costs(engines, limit, sizes.flat_rounds) for limit in LIMITS}
+                {limit: _costs(engines, limit, sizes.flat_rounds) for limit in limits}
                 for _ in range(sizes.repeats)
             ]
     ratios = {
         f"{call}_{limit}": [r[limit]["fresh"][call] / r[limit]["full"][call] for r in runs]
         for call in CALLS
-        for limit in LIMITS
+        for limit in limits
     }
     for name, samples in ratios.items():
         context.say(f"  {name}: {median(samples):.2f} of fresh")
     return Outcome(
-        {"flat_1m": median(ratios[f"claim_{BATCH}"])},
+        {"flat_1m": median(ratios[f"claim_{sizes.batch}"])},
         {
             **{f"ratio_{name}": median(samples) for name, samples in ratios.items()},
-            "spread": spread(ratios[f"claim_{BATCH}"]),
-            "samples": ratios[f"claim_{BATCH}"],
+            "spread": spread(ratios[f"claim_{sizes.batch}"]),
+            "samples": ratios[f"claim_{sizes.batch}"],
             "finished": filled,
             "median_ms": runs,
         },
@@ -107,23 +110,24 @@ def measure_held(context: Context) -> Outcome:
 
 
 def _held_run(context: Context) -> dict[str, Any]:
-    per_round = context.sizes.held_round_tasks
-    rounds = -(-context.sizes.held_tasks // per_round)
+    sizes = context.sizes
+    per_round = sizes.held_round_tasks
+    rounds = -(-sizes.held_tasks // per_round)
     rates: list[float] = []
     calls: list[dict[str, float]] = []
     with (
         database(context.server.url, context.template) as url,
         connect(url) as feeder,
-        crew(url, "engine", WORKERS, BATCH) as workers,
+        crew(url, "engine", sizes.workers, sizes.batch) as workers,
         psycopg.connect(url) as holder,
     ):
         holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         holder.execute("select count(*) from bpm_core.task_instance")
         engine = Engine(feeder, "feeder")
         for _ in range(rounds):
-            for _ in range(per_round // 3 // BATCH):
-                engine.start(BATCH)
-            work = workers.run(0, BATCH, tasks=per_round)
+            for _ in range(per_round // 3 // sizes.batch):
+                engine.start(sizes.batch)
+            work = workers.run(0, sizes.batch, tasks=per_round)
             rates.append(sum(w.tasks for w in work) / elapsed(work))
             calls.append(ms_per_call(work))
         holder.rollback()

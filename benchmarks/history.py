@@ -1,4 +1,4 @@
-"""A past: finished instances in bulk, as if they had run."""
+"""A past: instances in bulk, as if they had run. Copies of what a database holds already."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ import psycopg
 
 from benchmarks.systems import Engine, connect
 
-TABLES = (
-    "process_instance", "workflow_instance", "token", "task_instance", "execution", "result",
-    "history_event",
+# Shared out to as many connections as there are lines, the longest first.
+_TABLES = (
+    ("history_event", "scope", "timer", "subscription", "message", "inbox", "incident"),
+    ("task_instance", "result", "dead_letter", "approval_record", "outbox", "delivery_attempt"),
+    ("process_instance", "workflow_instance", "token", "execution", "parallel_join",
+     "parallel_join_arrival"),
 )  # fmt: skip
-_PARALLEL = (TABLES[:3] + TABLES[4:5], TABLES[3:4] + TABLES[5:6], TABLES[6:])
-
-# An id of copy n: the time of the original's creation moved back, its random part kept.
-_ID = """
-create function pg_temp.id_of(p_id uuid, p_back bigint) returns uuid
-language sql immutable parallel safe as $$
-  select (lpad(to_hex(('x' || left(p_id::text, 8) || substr(p_id::text, 10, 4))::bit(48)::bigint
-                      - p_back), 12, '0') || substr(p_id::text, 15))::uuid
-$$"""
 
 _COLUMNS = """
 select a.attname::text, a.atttypid::regtype::text
@@ -30,36 +24,40 @@ select a.attname::text, a.atttypid::regtype::text
  where a.attrelid = %s::regclass and a.attnum > 0 and not a.attisdropped and a.attidentity = ''
  order by a.attnum
 """
-_COPIED_IDS = {"id", "process_instance_id", "workflow_instance_id", "token_id", "task_instance_id"}
+_SHARED_IDS = {"business_case_id", "destination_id"}
+
+_JSON_WITH_IDS = {("history_event", "detail"), ("inbox", "payload")}
+
+# The id of copy n: the time in it moved back by n milliseconds, its random part kept. The zero id
+# stands for the root scope.
+_ID = """
+create function pg_temp.id_of(p_id uuid, p_back bigint) returns uuid
+language sql immutable parallel safe as $$
+  select case when p_id = '00000000-0000-0000-0000-000000000000' then p_id else
+    (lpad(to_hex(('x' || left(p_id::text, 8) || substr(p_id::text, 10, 4))::bit(48)::bigint
+                 - p_back), 12, '0') || substr(p_id::text, 15))::uuid end
+$$"""
+# Which keys of a JSON column hold ids of ours (versions are shared by all copies).
+_KEYS = """
+select distinct e.key
+  from bpm_core.{table} s cross join jsonb_each(s.{column}) e
+ where e.value #>> '{{}}' ~ '^[0-9a-f]{{8}}-[0-9a-f]{{4}}-7[0-9a-f]{{3}}-' and e.key !~ 'version$'
+"""
 
 
 def fill(url: str, tasks: int) -> dict[str, Any]:
     """Let one instance run, and copy it until there are at least ``tasks`` finished tasks.
 
-    The copies end a millisecond apart, all before the original. References are consistent, so that
-    the engine's audit finds nothing. Returns counts and seconds.
+    Returns counts and seconds.
     """
     began = time.monotonic()
     with connect(url) as conn:
-        original = _run_one(conn)
-    copies = -(-tasks // 3) - 1
-    faults: list[BaseException] = []
-
-    def work(tables: tuple[str, ...]) -> None:
-        try:
-            with connect(url) as conn:
-                for table in tables:
-                    _copy(conn, table, original, copies)
-        except BaseException as fault:  # told by the caller
-            faults.append(fault)
-
-    threads = [threading.Thread(target=work, args=(tables,)) for tables in _PARALLEL]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if faults:
-        raise faults[0]
+        engine = Engine(conn, "past")
+        engine.start(1)
+        for _ in range(3):
+            engine.complete(engine.claim(1))
+    copies = max(-(-tasks // 3) - 1, 0)
+    multiply(url, copies)
     return {
         "instances": copies + 1,
         "tasks": 3 * (copies + 1),
@@ -67,50 +65,60 @@ def fill(url: str, tasks: int) -> dict[str, Any]:
     }
 
 
-def _run_one(conn: psycopg.Connection[Any]) -> tuple[Any, Any]:
-    engine = Engine(conn, "past")
-    engine.start(1)
-    for _ in range(3):
-        engine.complete(engine.claim(1))
-    query = "select w.process_instance_id, w.id from bpm_core.workflow_instance w"
-    row = conn.execute(query).fetchone()
-    assert row is not None
-    return row[0], row[1]
+def multiply(url: str, copies: int) -> None:
+    """Copy every instance with all it has, whatever its state, ``copies`` times.
+
+    Copies lie a millisecond apart in time, before their originals, and refer to each other as the
+    originals do, so that the engine's audit finds nothing in them either.
+    """
+    faults: list[BaseException] = []
+
+    def work(tables: tuple[str, ...]) -> None:
+        try:
+            with connect(url) as conn:
+                for table in tables:
+                    _copy(conn, table, copies)
+        except BaseException as fault:  # raised below, in the caller's thread
+            faults.append(fault)
+
+    threads = [threading.Thread(target=work, args=(tables,)) for tables in _TABLES]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise faults[0]
 
 
-def _copy(
-    conn: psycopg.Connection[Any], table: str, original: tuple[Any, Any], copies: int
-) -> None:
+def _copy(conn: psycopg.Connection[Any], table: str, copies: int) -> None:
     columns = dict(conn.execute(_COLUMNS, [f"bpm_core.{table}"]).fetchall())
-    values = []
-    for name, kind in columns.items():
-        if kind == "uuid" and name in _COPIED_IDS:
-            values.append(f"case when s.{name} is not null then pg_temp.id_of(s.{name}, n) end")
-        elif kind == "timestamp with time zone":
-            values.append(f"s.{name} - n * interval '1 millisecond'")
-        elif name == "detail":
-            values.append(
-                "case when s.detail ? 'task' then s.detail || jsonb_build_object('task',"
-                " pg_temp.id_of((s.detail ->> 'task')::uuid, n)) else s.detail end"
-            )
-        else:
-            values.append(f"s.{name}")
-    process, workflow = original
-    tasks = "select t.id from bpm_core.task_instance t where t.workflow_instance_id = %(workflow)s"
-    where = {
-        "process_instance": "s.id = %(process)s",
-        "workflow_instance": "s.id = %(workflow)s",
-        "execution": f"s.task_instance_id in ({tasks})",
-        "result": f"s.task_instance_id in ({tasks})",
-    }.get(table, "s.workflow_instance_id = %(workflow)s")
+    values = [_value(conn, table, name, kind) for name, kind in columns.items()]
     order = "n desc, s.seq" if table == "history_event" else "n desc"
     with conn.transaction():
         conn.execute("set local session_replication_role = replica")  # the copies' keys are right
         conn.execute(_ID)
         conn.execute(
-            f"insert into bpm_core.{table} ({', '.join(columns)}) select {', '.join(values)}"
-            f" from generate_series(1, %(copies)s) n cross join (select * from bpm_core.{table} s"
-            f" where {where}) s order by {order}",
-            {"process": process, "workflow": workflow, "copies": copies},
+            f"insert into bpm_core.{table} ({', '.join(columns)})"
+            f" select {', '.join(values)} from generate_series(1, %s) n"
+            f" cross join (select * from bpm_core.{table}) s order by {order}",
+            [copies],
         )
-        conn.execute("drop function pg_temp.id_of(uuid, bigint)")
+        conn.execute("drop function pg_temp.id_of")
+
+
+def _value(conn: psycopg.Connection[Any], table: str, name: str, kind: str) -> str:
+    """The expression for a column of copy ``n`` of row ``s``."""
+    if kind == "uuid" and name not in _SHARED_IDS and not name.endswith("version_id"):
+        return f"pg_temp.id_of(s.{name}, n)"
+    if kind == "timestamp with time zone":
+        return f"s.{name} - n * interval '1 millisecond'"
+    if (table, name) in _JSON_WITH_IDS:
+        keys = [key for (key,) in conn.execute(_KEYS.format(table=table, column=name))]
+        ids = ", ".join(f"'{k}', pg_temp.id_of((s.{name} ->> '{k}')::uuid, n)" for k in keys)
+        return (
+            f"case when s.{name} ?| '{{{','.join(keys)}}}'"
+            f" then s.{name} || jsonb_strip_nulls(jsonb_build_object({ids})) else s.{name} end"
+        )
+    if (table, name) == ("message", "message_id"):
+        return f"s.{name} || ':' || n"
+    return f"s.{name}"

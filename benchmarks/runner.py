@@ -16,12 +16,13 @@ from typing import Any
 import psycopg
 
 from benchmarks import machine
-from benchmarks.context import BATCH, Context, Outcome, median, spread
+from benchmarks.context import Context, Outcome, median, spread
 from benchmarks.server import database, settle
 from benchmarks.systems import Engine, connect
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _WARM_UP = 300
+_FEED = 100
 _PATIENCE_S = 120.0
 
 
@@ -70,8 +71,8 @@ def _feed(
 ) -> Any:
     """Start instances and wait until all have ended; returns the server's time of the start."""
     began = _value(conn, "select clock_timestamp()")
-    for first in range(0, count, BATCH):
-        engine.start(min(BATCH, count - first))
+    for first in range(0, count, _FEED):
+        engine.start(min(_FEED, count - first))
     deadline = time.monotonic() + _PATIENCE_S
     live = "select count(*) from bpm_core.workflow_instance w where w.ended_at is null"
     while _value(conn, live):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.context import BATCH, WORKERS, Context, Outcome, median, spread
+from benchmarks.context import Context, Outcome, median, spread
 from benchmarks.server import database
 from benchmarks.workers import Work, crew, elapsed
 
@@ -29,8 +29,8 @@ def measure_set(context: Context) -> Outcome:
     return Outcome(
         {"instances_per_s_set": engine, "ratio_to_bare": engine / bare},
         {
-            "workers": WORKERS,
-            "batch": BATCH,
+            "workers": context.sizes.workers,
+            "batch": context.sizes.batch,
             "instances_per_s_bare": bare,
             "spread_engine": spread(rates["engine"]),
             "spread_bare": spread(rates["bare"]),
@@ -41,11 +41,12 @@ def measure_set(context: Context) -> Outcome:
 
 
 def _one_run(context: Context, system: str) -> dict[str, Any]:
+    sizes = context.sizes
     with (
         database(context.server.url, context.template) as url,
-        crew(url, system, WORKERS, BATCH) as workers,
+        crew(url, system, sizes.workers, sizes.batch) as workers,
     ):
-        work = workers.run(context.sizes.set_instances, BATCH)
+        work = workers.run(sizes.set_instances, sizes.batch)
     seconds, tasks = elapsed(work), sum(w.tasks for w in work)
     return {
         "instances_per_s": tasks / 3 / seconds,

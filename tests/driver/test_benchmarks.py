@@ -1,0 +1,204 @@
+"""The benchmarks measure: a small run gives every figure, and a worse engine gives worse ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from benchmarks import history, machine, report
+from benchmarks.__main__ import EXIT_LOADED, main
+from benchmarks.context import QUICK, Context, Outcome
+from benchmarks.flatness import measure_held, measure_million
+from benchmarks.rows import measure_rows
+from benchmarks.server import BenchServer, install
+from benchmarks.throughput import measure_set
+from tests.support.database import TestDatabase
+
+from pgbpm.devtools import scratch
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+Measure = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def quick(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a whole small run writes."""
+    out = tmp_path_factory.mktemp("bench") / "results.json"
+    assert main(["--quick", "--force", "--server-url", server_url, "--out", str(out)]) == 0
+    return dict(json.loads(out.read_text()))
+
+
+@pytest.fixture
+def measure(server_url: str) -> Iterator[Measure]:
+    """Runs one benchmark on an engine that was changed by some statements."""
+    with scratch.scratch_database(server_url) as template:
+        install(template)
+
+        def run(benchmark: Callable[[Context], Outcome], *changes: str) -> Outcome:
+            with psycopg.connect(template, autocommit=True) as conn:
+                for change in changes:
+                    conn.execute(change)
+            name = scratch.database_name(template)
+            sizes = replace(QUICK, flat_rounds=3)
+            return benchmark(Context(BenchServer(server_url), name, sizes, lambda _: None))
+
+        yield run
+
+
+def slowed(condition: str, seconds: float = 0.02) -> tuple[str, str]:
+    """Every update of tasks takes longer while the condition holds."""
+    return (
+        "create function public.slow() returns trigger language plpgsql as $$ begin"
+        f" if {condition} then perform pg_sleep({seconds}); end if; return null; end $$",
+        "create trigger slow after update on bpm_core.task_instance"
+        " for each statement execute function public.slow()",
+    )
+
+
+MANY_TASKS = "exists (select from bpm_core.task_instance offset 700)"
+
+
+# -- the figures ---------------------------------------------------------------------------------
+
+
+def test_a_run_gives_every_figure(quick: dict[str, Any]) -> None:
+    for key in report.WANTED:
+        assert quick[key] > 0, key
+    assert quick["quick"]
+    assert quick["forced"]
+    assert quick["settings"]["synchronous_commit"] == "on"
+    assert quick["machine"]["cores"] >= 1
+    assert quick["details"]["runner"]["runner_peak_mb"] > 10
+
+
+def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None:
+    details = quick["details"]
+    runs = details["set"]["runs"]
+    rates = {
+        system: statistics.median(
+            r["instances"] / r["seconds"] for r in runs if r["system"] == system
+        )
+        for system in ("engine", "bare")
+    }
+    assert quick["instances_per_s_set"] == pytest.approx(rates["engine"])
+    assert quick["ratio_to_bare"] == pytest.approx(rates["engine"] / rates["bare"])
+    assert quick["instances_per_s_runner"] == statistics.median(details["runner"]["samples"])
+    assert quick["flat_1m"] == statistics.median(details["flat"]["samples"])
+    assert quick["flat_held_snapshot"] == statistics.median(details["held"]["samples"])
+    assert quick["row_writes_per_step"] == sum(details["rows"]["tables_per_step"].values())
+
+
+def test_the_bare_script_writes_as_many_rows(quick: dict[str, Any]) -> None:
+    phases = quick["details"]["rows"]["phases"]
+    assert phases["bare"] == phases["engine"]
+
+
+def test_an_ordinary_step_writes_at_most_eight_rows(quick: dict[str, Any]) -> None:
+    assert quick["row_writes_per_step"] <= 8
+
+
+def test_the_table_marks_what_is_missed(quick: dict[str, Any]) -> None:
+    text = report.table({**quick, "instances_per_s_set": 10.0, "flat_1m": 0.99})
+    (missed,) = [line for line in text.splitlines() if line.startswith("instances/s, set-based")]
+    (met,) = [line for line in text.splitlines() if line.startswith("claim speed")]
+    assert missed.endswith("MISSED")
+    assert met.endswith("ok")
+    assert "QUICK" in text
+
+
+# -- a worse engine ------------------------------------------------------------------------------
+
+
+def test_one_more_row_is_counted(measure: Measure) -> None:
+    before = measure(measure_rows)
+    after = measure(
+        measure_rows,
+        "create table bpm_core.extra (n integer)",
+        "create function public.more() returns trigger language plpgsql security definer as"
+        " $$ begin insert into bpm_core.extra values (1); return new; end $$",
+        "create trigger more before insert on bpm_core.result"
+        " for each row execute function public.more()",
+    )
+    assert after.values["row_writes_per_step"] == before.values["row_writes_per_step"] + 1
+    assert after.detail["tables_per_step"]["extra insert"] == 1
+
+
+def test_a_slow_engine_shows(measure: Measure) -> None:
+    before = measure(measure_set)
+    after = measure(measure_set, *slowed("true"))
+    for key in ("instances_per_s_set", "ratio_to_bare"):
+        assert after.values[key] < 0.8 * before.values[key], key
+
+
+def test_an_engine_slow_with_many_tasks_shows(measure: Measure) -> None:
+    assert measure(measure_million, *slowed(MANY_TASKS)).values["flat_1m"] < 0.6
+
+
+def test_an_engine_that_tires_shows(measure: Measure) -> None:
+    assert measure(measure_held, *slowed(MANY_TASKS)).values["flat_held_snapshot"] < 0.8
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+def test_a_past_in_bulk_is_consistent(database: TestDatabase) -> None:
+    with database.connect() as conn:
+        conn.execute(
+            "select * from bpm.deploy_bpmn(%s)", [(CHECKOUT / "benchmarks/line.bpmn").read_text()]
+        )
+    filled = history.fill(database.url, 60)
+    assert filled["tasks"] == 60
+    counts = database.rows(
+        "select (select count(*) from bpm_core.task_instance where state = 'Completed') as tasks,"
+        " (select count(*) from bpm_core.process_instance where status = 'Completed') as processes,"
+        " (select count(*) from bpm_core.history_event) as events"
+    )
+    assert counts == [{"tasks": 60, "processes": 20, "events": 20 * 6}]
+    # every invariant is looked at by the audit after the test
+
+
+def test_a_loaded_machine_is_refused(server_url: str, tmp_path: Path) -> None:
+    command = [
+        *(sys.executable, "-m", "benchmarks", "--quick", "--only", "rows"),
+        *("--server-url", server_url, "--out", str(tmp_path / "results.json")),
+    ]
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        refused = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
+        assert refused.returncode == EXIT_LOADED
+        assert "others took" in refused.stderr
+        assert str(busy.pid) in refused.stderr
+        assert "--force" in refused.stderr
+        assert not (tmp_path / "results.json").exists()
+
+        forced = subprocess.run([*command, "--force"], cwd=CHECKOUT, capture_output=True, text=True)
+        assert forced.returncode == 0, forced.stderr
+        assert "FORCED" in forced.stdout
+        assert json.loads((tmp_path / "results.json").read_text())["disturbed"]
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+def test_our_own_load_is_not_foreign() -> None:
+    with_us, without_us = machine.Span([]), machine.Span([os.getpid()])
+    subprocess.run([sys.executable, "-c", "sum(range(50_000_000))"], check=True)
+    seen, left = with_us.foreign(), without_us.foreign()
+    assert seen.cores - left.cores > 0.3
+
+
+def test_memory_counts_what_is_shared_once() -> None:
+    with machine.MemoryWatch(os.getpid()) as watch:
+        held = bytearray(50_000_000)
+        assert machine.resident_mb([os.getpid()]) > 50
+        del held
+    assert watch.peak_mb > 10
