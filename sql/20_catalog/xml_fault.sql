@@ -14,7 +14,7 @@ declare
 begin
   v_finding := bpm_core.fault('InvalidXml',
     'Not well-formed: ' || coalesce(v_parts[2], p_message)
-      || coalesce(format(' (line %s', v_line) || coalesce(format(', column %s', nullif(v_column, 0)), '') || ')', '') || '.',
+      || coalesce(' (line ' || v_line || coalesce(', column ' || nullif(v_column, 0), '') || ')', '') || '.',
     null, null, 'Open the file in an XML editor or export it again.');
   v_finding.line := v_line;
   return v_finding;
