@@ -17,6 +17,15 @@ begin
     if pg_column_size(p_variables) > v_limit then
       return format('Variables of %s bytes exceed the limit of %s bytes.', pg_column_size(p_variables), v_limit);
     end if;
+    v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
+    select v.key into v_name
+      from jsonb_each(p_variables) v
+     where pg_column_size(v.value) > v_limit
+     order by v.key
+     limit 1;
+    if v_name is not null then
+      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
+    end if;
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
     select v.key into v_name

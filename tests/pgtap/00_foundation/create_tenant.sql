@@ -1,0 +1,20 @@
+-- bpm.create_tenant and bpm.grant_access: audited, repeatable, and enough to work with.
+begin;
+select plan(9);
+
+create role t_worker;
+grant bpm_worker to t_worker;
+select is(bpm.create_tenant('Acme Ltd', 'acme', 'ann'), 'acme', 'creates');
+select is(bpm.create_tenant('Acme Inc', 'acme'), 'acme', 'or renames');
+select results_eq('select name, state from bpm_core.tenant where tenant_id = ''acme''', $$values ('Acme Inc', 'Active')$$, 'one row');
+select lives_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'')', 'grants');
+select lives_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'')', 'and again');
+select is((select count(*) from bpm_core.tenant_grant g where g.role_name = 't_worker'), 1::bigint, 'which is the same grant');
+select results_eq('select action, count(*) from bpm_core.audit_event group by 1 order by 1',
+  $$values ('CreateTenant', 2::bigint), ('GrantAccess', 2)$$, 'both are audited');
+set local role t_worker;
+select results_eq('select bpm.tenants_with_work()', $$values ('acme')$$, 'the role may work for it');
+select throws_ok('select bpm.tick()', 'BP403', null, 'and for no other');
+
+select * from finish();
+rollback;
