@@ -38,7 +38,7 @@ class FakeGateway(Gateway):
             await asyncio.sleep(60)
         if beat == "away":
             raise psycopg.OperationalError("nobody there")
-        return [{"task_id": i, "outcome": beat, "left_s": 0.6} for i in ids]
+        return [{"task_id": i, "outcome": beat, "left_s": 1.2} for i in ids]
 
 
 class FakeResults(Results):
@@ -75,8 +75,8 @@ def play(
     *,
     is_async: bool = True,
     count: int = 1,
-    lease: float = 0.6,
-    seconds: float = 5.0,
+    lease: float = 1.2,
+    seconds: float = 8.0,
 ) -> tuple[FakeResults, Slots]:
     """Run handlers for freshly claimed tasks until they end."""
 
@@ -96,7 +96,7 @@ def play(
 
 
 async def slow(task: Task) -> None:
-    await asyncio.sleep(1.2)
+    await asyncio.sleep(2.4)
 
 
 @pytest.mark.parametrize("beats", [[], ["hang"], ["away"], ["away", "away"], ["hang", "away"]])
@@ -132,7 +132,7 @@ def test_work_stops_when_its_lease_has_run_out_unconfirmed() -> None:
 
     results, slots = play(gateway, long)
     assert (results.completed, results.failed, results.released) == ([], [], [])
-    assert 0.4 < stopped_after[0] < 1.5
+    assert 0.9 < stopped_after[0] < 3
     assert slots.free == 1
 
 

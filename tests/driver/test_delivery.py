@@ -24,7 +24,7 @@ from pgbpm.delivery import Deliverer, Report
 from pgbpm.jsontext import read_exact
 from pgbpm.network import GuardedBackend, is_public
 
-LOOPBACK = DeliveryConfig(allow_private_addresses=True, timeout_s=0.4, max_response_bytes=1000)
+LOOPBACK = DeliveryConfig(allow_private_addresses=True, timeout_s=2.0, max_response_bytes=1000)
 
 
 @dataclass
@@ -71,24 +71,18 @@ def command(
     }
 
 
-def send(
-    cmd: dict[str, Any], config: DeliveryConfig = LOOPBACK, stop_after: float | None = None
-) -> Report:
-    async def main() -> Report:
-        return await send_async(cmd, config, stop_after)
-
-    return asyncio.run(main())
+def send(cmd: dict[str, Any], config: DeliveryConfig = LOOPBACK) -> Report:
+    return asyncio.run(send_async(cmd, config))
 
 
 async def send_async(
-    cmd: dict[str, Any], config: DeliveryConfig = LOOPBACK, stop_after: float | None = None
+    cmd: dict[str, Any],
+    config: DeliveryConfig = LOOPBACK,
+    stopped: asyncio.Event | None = None,
 ) -> Report:
-    stopped = asyncio.Event()
-    if stop_after is not None:
-        asyncio.get_running_loop().call_later(stop_after, stopped.set)
     deliverer = Deliverer(config)
     try:
-        return await deliverer.send(cmd, 30.0, stopped)
+        return await deliverer.send(cmd, 30.0, stopped or asyncio.Event())
     finally:
         await deliverer.close()
 
@@ -96,13 +90,11 @@ async def send_async(
 def send_to(
     behaviour: Callable[[Writer], Awaitable[None]],
     seen: list[Received] | None = None,
-    *,
-    stop_after: float | None = None,
     **destination: Any,
 ) -> Report:
     async def main() -> Report:
         async with receiver(behaviour, seen) as url:
-            return await send_async(command(url, **destination), stop_after=stop_after)
+            return await send_async(command(url, **destination))
 
     return asyncio.run(main())
 
@@ -289,7 +281,17 @@ def test_the_timeout_of_the_destination_counts() -> None:
 
 
 def test_told_to_stop_while_waiting_is_unknown() -> None:
-    report = send_to(raw(b"", hang=1), stop_after=0.1)
+    async def main() -> Report:
+        stopped = asyncio.Event()
+
+        async def stop_and_hang(writer: Writer) -> None:
+            stopped.set()
+            await asyncio.sleep(1)
+
+        async with receiver(stop_and_hang) as url:
+            return await send_async(command(url), stopped=stopped)
+
+    report = asyncio.run(main())
     assert (report.outcome, report.detail["error"]) == ("Unknown", "Stopped")
 
 
