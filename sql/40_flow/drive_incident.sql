@@ -35,5 +35,8 @@ begin
      set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
   perform bpm_core.resume_tokens(p_incident.tenant_id, array[p_incident.token_id]);
+  if p_incident.code = 'JoinStarved' then
+    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+  end if;
 end
 $$;

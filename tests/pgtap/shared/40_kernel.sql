@@ -28,7 +28,7 @@ language sql
 as $$
   select case when p_host is null then format('<intermediateCatchEvent id="%s"><timerEventDefinition>%s</timerEventDefinition></intermediateCatchEvent>', p_id, p_rule)
               else format('<boundaryEvent id="%s" attachedToRef="%s" cancelActivity="%s"><timerEventDefinition>%s</timerEventDefinition></boundaryEvent>',
-                          p_id, p_host, p_interrupting, p_rule) end
+                          p_id, p_host, p_interrupting::text, p_rule) end
 $$;
 
 -- The items of a set-based command on claimed tasks: their ids and fences, each with what p_more says.
