@@ -230,8 +230,10 @@ def test_handlers_cannot_end_the_runner(database: TestDatabase, raised: BaseExce
 
 
 def test_concurrency_is_bounded(database: TestDatabase) -> None:
-    deploy(database, linear("bounded", "one-at-a-time", "two-at-a-time", "shared", "threads"))
-    start(database, "bounded", 20)
+    names = ("one-at-a-time", "two-at-a-time", "shared", "threads")
+    for name in names:
+        deploy(database, linear(f"bounded-{name}", name))
+        start(database, f"bounded-{name}", 20)
     worker = Worker()
     now: Counter[str] = Counter()
     most: Counter[str] = Counter()
@@ -261,7 +263,8 @@ def test_concurrency_is_bounded(database: TestDatabase) -> None:
             now["threads"] -= 1
 
     run_until_idle(database, worker, concurrency=7, threads=3)
-    assert statuses(database, "bounded") == {"Completed": 20}
+    for name in names:
+        assert statuses(database, f"bounded-{name}") == {"Completed": 20}
     assert most["one-at-a-time"] == 1
     assert most["two-at-a-time"] == 2
     assert 1 <= most["shared"] <= 7
