@@ -1,0 +1,100 @@
+-- Elements to kinds, drawings to plain graphs, references of every style, and what is refused by name.
+begin;
+select plan(56);
+
+create function pg_temp.kinds(p_body text, p_outside text default '') returns jsonb language sql as $$
+  select jsonb_object_agg(n.node_id, n.kind)
+    from bpm_core.compile_text(test.bpmn('p', p_body, p_outside), false, '') c cross join lateral unnest(c.nodes) n
+$$;
+create function pg_temp.flows_of(p_body text) returns text[] language sql as $$
+  select array_agg(f.source_id || '/' || f.ord || ' ' || f.flow_id || ' ' || f.target_id || coalesce(' ' || f.condition::text, '') || case when f.is_default then ' default' else '' end
+                   order by f.source_id collate "C", f.ord)
+    from bpm_core.compile_text(test.bpmn('p', p_body), false, '') c cross join lateral unnest(c.flows) f
+$$;
+create function pg_temp.node(p_body text, p_outside text, p_id text) returns bpm_core.draft_node language sql as $$
+  select n from bpm_core.compile_text(test.bpmn('p', p_body, p_outside), false, '') c cross join lateral unnest(c.nodes) n where n.node_id = p_id
+$$;
+create function pg_temp.refused(p_body text, p_outside text default '') returns text language sql as $$
+  select string_agg(f.message, ' | ') from bpm_core.compile_text(test.bpmn('p', p_body, p_outside), false, '') c cross join lateral unnest(c.findings) f where f.code = 'UnsupportedElement'
+$$;
+
+-- one element, one kind
+select is(pg_temp.kinds(x.body, '<message id="m" name="m"/><error id="x" errorCode="X"/>') ->> 'n', x.kind, x.kind || ': ' || x.body)
+  from (values ('<startEvent id="n"/>', 'StartEvent'), ('<endEvent id="n"/>', 'EndEvent'), ('<endEvent id="n"><terminateEventDefinition/></endEvent>', 'TerminateEnd'),
+               ('<endEvent id="n"><errorEventDefinition errorRef="x"/></endEvent>', 'ErrorEnd'), ('<task id="n"/>', 'PassThrough'), ('<manualTask id="n"/>', 'PassThrough'),
+               ('<intermediateThrowEvent id="n"/>', 'PassThrough'), ('<serviceTask id="n"/>', 'ServiceTask'), ('<serviceTask id="n" bpm:approval="required"/>', 'ApprovalTask'),
+               ('<userTask id="n"/>', 'UserTask'), ('<sendTask id="n"/>', 'SendTask'), ('<receiveTask id="n" messageRef="m"/>', 'MessageCatch'),
+               ('<intermediateCatchEvent id="n"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>', 'MessageCatch'),
+               ('<intermediateCatchEvent id="n"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></intermediateCatchEvent>', 'TimerCatch'),
+               ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent>', 'TimerBoundary'),
+               ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><errorEventDefinition/></boundaryEvent>', 'ErrorBoundary')) x (body, kind);
+
+-- gateways by their flows
+select is(pg_temp.kinds(x.gateway || '<manualTask id="a"/><manualTask id="b"/><manualTask id="c"/><manualTask id="d"/>' || x.flows) - '{a,b,c,d}'::text[], x.kinds::jsonb, x.label)
+  from (values
+    ('<parallelGateway id="g"/>', test.flows('a>g', 'g>c'), '{"g": "PassThrough"}', 'parallel 1 to 1'),
+    ('<parallelGateway id="g"/>', test.flows('a>g', 'g>c', 'g>d'), '{"g": "ParallelFork"}', 'parallel 1 to n'),
+    ('<parallelGateway id="g"/>', test.flows('a>g', 'b>g', 'g>c'), '{"g": "ParallelJoin"}', 'parallel n to 1'),
+    ('<parallelGateway id="g"/>', test.flows('a>g', 'b>g', 'g>c', 'g>d'), '{"g": "ParallelJoin", "g:split": "ParallelFork"}', 'parallel n to n is a join and a fork'),
+    ('<exclusiveGateway id="g"/>', test.flows('a>g', 'b>g', 'g>c'), '{"g": "PassThrough"}', 'exclusive merge'),
+    ('<exclusiveGateway id="g"/>', '<sequenceFlow id="f" sourceRef="g" targetRef="c"><conditionExpression>${x}</conditionExpression></sequenceFlow>', '{"g": "ExclusiveGateway"}', 'exclusive with one condition'),
+    ('<exclusiveGateway id="g" default="f"/>', '<sequenceFlow id="f" sourceRef="g" targetRef="c"><conditionExpression>${x}</conditionExpression></sequenceFlow>', '{"g": "PassThrough"}', 'exclusive with its default alone'),
+    ('<exclusiveGateway id="g" default="g_d"/>', test.flows('g>d') || '<sequenceFlow id="f" sourceRef="g" targetRef="c"><conditionExpression>${x}</conditionExpression></sequenceFlow>', '{"g": "ExclusiveGateway"}', 'exclusive choice'))
+    x (gateway, flows, kinds, label);
+
+-- lowering
+select is(pg_temp.flows_of('<serviceTask id="a"/><manualTask id="b"/><manualTask id="c"/>' || test.flows('a>b', 'a>c')),
+  '{"a/1 a:split-flow a:split","a:split/1 a_b b","a:split/2 a_c c"}', 'an implicit split becomes a fork behind the node');
+select is(pg_temp.kinds('<serviceTask id="a"/><manualTask id="b"/><manualTask id="c"/>' || test.flows('a>b', 'a>c')) ->> 'a:split', 'ParallelFork', 'of kind fork');
+select is(pg_temp.flows_of('<userTask id="a"/><manualTask id="b"/><sequenceFlow id="f" sourceRef="a" targetRef="b"><conditionExpression>${x &gt; 1}</conditionExpression></sequenceFlow>'),
+  '{"a/1 a:choice-flow a:choice","a:choice/1 f b strict (+$.\"x\" > 1)"}', 'one conditional flow becomes a choice behind the node');
+select is(pg_temp.flows_of('<userTask id="a" default="a_c"/><manualTask id="b"/><manualTask id="c"/>' || test.flows('a>c')
+    || '<sequenceFlow id="f" sourceRef="a" targetRef="b"><conditionExpression>${x &gt; 1}</conditionExpression></sequenceFlow>'),
+  '{"a/1 a:choice-flow a:choice","a:choice/1 f b strict (+$.\"x\" > 1)","a:choice/2 a_c c default"}', 'so does one with a default beside it');
+select is(pg_temp.kinds('<userTask id="a"/><manualTask id="b"/><sequenceFlow id="f" sourceRef="a" targetRef="b"><conditionExpression>${x}</conditionExpression></sequenceFlow>') ->> 'a:choice', 'ExclusiveGateway', 'of kind exclusive');
+select is(pg_temp.flows_of('<parallelGateway id="g"/><manualTask id="a"/><manualTask id="b"/>' || test.flows('a>g', 'b>g', 'g>a', 'g>b')),
+  '{"a/1 a_g g","b/1 b_g g","g/1 g:split-flow g:split","g:split/1 g_a a","g:split/2 g_b b"}', 'a mixed gateway');
+select is(pg_temp.flows_of('<exclusiveGateway id="g" default="d"/><manualTask id="a"/><sequenceFlow id="d" sourceRef="g" targetRef="a"/>'
+    '<sequenceFlow id="f1" sourceRef="g" targetRef="a"><conditionExpression>${x}</conditionExpression></sequenceFlow>'
+    '<sequenceFlow id="f2" sourceRef="g" targetRef="a"><conditionExpression>${empty y}</conditionExpression></sequenceFlow>') @> '{"g/3 d a default"}', true, 'the default flow comes last');
+
+-- definitions, by reference and in place, with any prefix
+select is((pg_temp.node('<endEvent id="n"><errorEventDefinition errorRef="tns:x"/></endEvent>', '<error id="x" errorCode="X-1"/>', 'n')).error_code, 'X-1', 'an error by qualified name');
+select is((pg_temp.node('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="tns:h"><errorEventDefinition/></boundaryEvent>', '', 'n')).attached_to, 'h', 'a host by qualified name');
+select is((pg_temp.node('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><errorEventDefinition/></boundaryEvent>', '', 'n')).error_code, null, 'an error without reference catches all');
+select row_eq($$select (n).kind::text, (n).timer_kind, (n).timer_rule from (select pg_temp.node('<intermediateCatchEvent id="n"><eventDefinitionRef>q:t</eventDefinitionRef></intermediateCatchEvent>',
+    '<timerEventDefinition id="t"><timeDate>2030-01-01</timeDate></timerEventDefinition>', 'n') as n) x$$, row('TimerCatch'::text, 'Date'::text, '2030-01-01'::text), 'an event definition by reference');
+select row_eq($$select (n).message_name, (n).correlation_path from (select pg_temp.node('<receiveTask id="n" messageRef="m"/>', '<message id="m" name="paid"/>', 'n') as n) x$$,
+  row('paid'::text, null::text), 'a message by name; without a key it is the business key');
+select is((pg_temp.node('<receiveTask id="n" messageRef="m"/>', '<message id="m"/>', 'n')).message_name, 'm', 'without a name its id');
+select is((pg_temp.node(x.node, x.message, 'n')).correlation_path, 'order.id', 'correlation key: ' || x.node || x.message)
+  from (values ('<receiveTask id="n" messageRef="m" bpm:correlationKey="order.id"/>', '<message id="m" name="m"/>'),
+               ('<receiveTask id="n" messageRef="m"/>', '<message id="m" name="m" bpm:correlationKey="${order.id}"/>'),
+               ('<receiveTask id="n" messageRef="m"/>', '<message id="m" name="m"><extensionElements><z:subscription xmlns:z="http://camunda.org/schema/zeebe/1.0" correlationKey="= order.id"/></extensionElements></message>'))
+    x (node, message);
+select row_eq($$select (n).timer_kind, (n).timer_rule, (n).timer_path from (select pg_temp.node(
+    '<intermediateCatchEvent id="n"><timerEventDefinition><timeDuration>#{execution.getVariable("wait")}</timeDuration></timerEventDefinition></intermediateCatchEvent>', '', 'n') as n) x$$,
+  row('Duration'::text, '${wait}'::text, 'wait'::text), 'a timer that names a variable keeps its path');
+select is((pg_temp.node('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h" cancelActivity="false"><errorEventDefinition/></boundaryEvent>', '', 'n')).interrupting, false, 'cancelActivity="false"');
+select is((pg_temp.node('<laneSet><lane id="l" name="Outer"><flowNodeRef>n</flowNodeRef><childLaneSet><lane id="l2" name="Inner"><flowNodeRef> n </flowNodeRef></lane></childLaneSet></lane></laneSet><userTask id="n"/>', '', 'n')).lane,
+  'Inner', 'the innermost lane');
+select is(pg_temp.flows_of('<manualTask id="a"/><manualTask id="b"/><sequenceFlow sourceRef="a" targetRef="b"/>'), '{"a/1 flow:1 b"}', 'a flow without an id gets one');
+
+-- refused, by its own id and name
+select is(pg_temp.refused('<complexGateway id="g" name="Any two"/>'), 'complexGateway "g" (Any two) is not executed.', 'complex gateway');
+select is(pg_temp.refused('<adHocSubProcess id="h"><task id="t"/></adHocSubProcess>'), 'adHocSubProcess "h" is not executed.', 'ad-hoc sub-process: itself, not what is in it');
+select is(pg_temp.refused('<subProcess id="u"><startEvent id="us"/><eventBasedGateway id="ug"/></subProcess>'), 'subProcess "u" is not executed. | eventBasedGateway "ug" is not executed.', 'in and around a sub-process');
+select is(pg_temp.refused('<boundaryEvent id="b" name="Help" attachedToRef="t"><signalEventDefinition/></boundaryEvent>'), 'boundaryEvent "b" (Help) of kind signal is not executed.', 'an event of a kind');
+select is(pg_temp.refused('<intermediateCatchEvent id="c"><timerEventDefinition/><messageEventDefinition/></intermediateCatchEvent>'), 'intermediateCatchEvent "c" has several event definitions, which is not executed.', 'several definitions');
+select is(pg_temp.refused('<intermediateCatchEvent id="c"/>'), 'intermediateCatchEvent "c" has no event definition and is not executed.', 'none');
+select is(pg_temp.refused('<serviceTask id="t"><multiInstanceLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is multi-instance, which is not executed.', 'multi-instance');
+select is(pg_temp.refused('<serviceTask id="t"><standardLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is a loop activity, which is not executed.', 'loop');
+select is(pg_temp.refused('<serviceTask id="t" isForCompensation="true"/>'), 'serviceTask "t" is a compensation handler, which is not executed.', 'compensation handler');
+select is(pg_temp.refused('<task id="t"/><hyperGateway id="h"/>'), 'hyperGateway "h" is no element of BPMN that is known here.', 'an element nobody knows');
+select is(pg_temp.refused('<receiveTask id="r" messageRef="m"/><boundaryEvent id="b" attachedToRef="r"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent>', '<message id="m" name="m"/>'),
+  'boundaryEvent "b" is attached to receiveTask "r", where boundary events are not executed yet.', 'a boundary event on a receive task');
+select is(pg_temp.refused('<dataObject id="d"/><dataObjectReference id="r"/><dataStoreReference id="s"/><textAnnotation id="t"/><association id="a"/><group id="g"/><ioSpecification/><property id="p2"/><laneSet/>'), null,
+  'data, annotations, groups and lanes are kept without a word');
+
+select * from finish();
+rollback;
