@@ -27,8 +27,9 @@ def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
         yield f"  ended     {_when(instance['ended_at'])}"
     yield from _variables(instance.get("variables") or {})
     yield from _tokens(state)
+    shown = {token["token_id"] for token in state.get("tokens") or []}
     for title, name, line in _LISTS:
-        rows = state.get(name) or []
+        rows = [row for row in state.get(name) or [] if row.get("token_id") not in shown]
         if rows:
             yield f"\n{title}"
             yield from (f"  {line(row)}" for row in rows)
@@ -80,11 +81,13 @@ def _wait(row: Row) -> str:
 
 
 def _incident(row: Row) -> str:
-    return f"incident {row['code']} at {_node(row)}: {row['message']} · {row['incident_id']}"
+    what = f"incident {row['code']} at {_node(row)}: {row['message']}"
+    return f"{what} → pgbpm incidents resolve {row['incident_id']}"
 
 
 def _approval(row: Row) -> str:
-    return f"approval of {row['task_type']} {row['status']} · {row['approval_id']}"
+    what = f"approval of {row['task_type']} {row['status']}"
+    return f"{what} → pgbpm approve|reject {row['approval_id']}"
 
 
 def _command(row: Row) -> str:
@@ -93,7 +96,8 @@ def _command(row: Row) -> str:
 
 
 def _letter(row: Row) -> str:
-    return f"dead letter ({row['kind']}): {_cut(_said(row['error']))} · {row['dead_letter_id']}"
+    what = f"dead letter ({row['kind']}): {_cut(_said(row['error']))}"
+    return f"{what} → pgbpm dead-letters requeue {row['dead_letter_id']}"
 
 
 _AT_TOKEN = (
@@ -102,11 +106,12 @@ _AT_TOKEN = (
     ("waits", _wait),
     ("approvals", _approval),
     ("incidents", _incident),
+    ("dead_letters", _letter),
 )
 _LISTS = (
-    ("incidents (pgbpm incidents resolve ID)", "incidents", _incident),
-    ("approvals (pgbpm approve ID, pgbpm reject ID)", "approvals", _approval),
-    ("dead letters (pgbpm dead-letters requeue ID)", "dead_letters", _letter),
+    ("incidents", "incidents", _incident),
+    ("approvals", "approvals", _approval),
+    ("dead letters", "dead_letters", _letter),
     ("commands", "commands", _command),
 )
 
