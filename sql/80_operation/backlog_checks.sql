@@ -9,7 +9,7 @@ declare
   v_now   timestamptz := bpm_core.now();
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
-  v_count integer;
+  v_count bigint;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(

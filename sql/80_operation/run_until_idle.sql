@@ -12,7 +12,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   for v_round in 1 .. 1000 loop
-    select coalesce(sum(d.value::integer), 0) into v_done
+    select coalesce(sum(d.value::integer), 0)::integer into v_done
       from bpm.tick(p_limit, null, p_tenant_id) k
      cross join lateral jsonb_each_text(k.done) d;
     v_total := v_total + v_done;

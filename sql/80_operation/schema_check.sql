@@ -6,14 +6,15 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_ledger  regclass := to_regclass('bpm_core.schema_migrations');
   v_version integer;
   v_name    text;
   v_detail  jsonb := (select jsonb_build_object('api_lowest', v.lowest, 'api_highest', v.highest) from bpm.api_version() v);
 begin
-  if to_regclass('bpm_core.schema_migrations') is null then
+  if v_ledger is null then
     return row('schema', false, false, v_detail || '{"ledger": "absent: run pgbpm migrate"}')::bpm_core.health_check;
   end if;
-  execute 'select m.version, m.name from bpm_core.schema_migrations m order by m.version desc limit 1' into v_version, v_name;
+  execute format('select m.version, m.name from %s m order by m.version desc limit 1', v_ledger) into v_version, v_name;
   return row('schema', v_version is not null, true, v_detail || jsonb_build_object('version', v_version, 'name', v_name))::bpm_core.health_check;
 end
 $$;

@@ -21,14 +21,14 @@ begin
   -- The one private function that runs with the rights of whoever reads a view.
   grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   for r_object in
-    select p.oid::regprocedure as signature,
-           array_to_string(array['bpm_admin', case when g.reader then 'bpm_reader' end, case when g.worker then 'bpm_worker' end,
-                                 case when g.operator then 'bpm_operator' end], ', ') as roles
+    select p.oid::regprocedure as signature, r.role_name
       from pg_proc p
       left join bpm_core.function_grant g on g.function_name = p.proname
-     where p.pronamespace = 'bpm'::regnamespace
+     cross join lateral (values
+       ('bpm_reader', g.reader), ('bpm_worker', g.worker), ('bpm_operator', g.operator), ('bpm_admin', true)) r(role_name, may)
+     where p.pronamespace = 'bpm'::regnamespace and r.may
   loop
-    execute format('grant execute on function %s to %s', r_object.signature, r_object.roles);
+    execute format('grant execute on function %s to %I', r_object.signature, r_object.role_name);
   end loop;
 end
 $$;
