@@ -88,7 +88,7 @@ def db(empty_database: str) -> Iterator[Conn]:
     with psycopg.connect(empty_database, autocommit=True) as conn:
         scratch.run_script(conn, source.bootstrap_sql())
         conn.execute("set role bpm_owner")
-        conn.execute(SMALL)  # type: ignore[arg-type]
+        conn.execute(SMALL)
         yield conn
 
 
@@ -96,7 +96,7 @@ def test_every_kind_of_change_is_seen(db: Conn) -> None:
     before = schema_diff.read_schema(db)
     for change, expected in CHANGES.items():
         with db.transaction(force_rollback=True):
-            db.execute(change)  # type: ignore[arg-type]
+            db.execute(change)
             found = schema_diff.compare(before, schema_diff.read_schema(db))
         assert {(d.kind, d.name) for d in found} == expected, change
     db.execute(NEW_LABEL)
@@ -109,7 +109,7 @@ def test_the_order_of_columns_is_no_difference(db: Conn) -> None:
     db.execute("drop view bpm.names, bpm.things")
     db.execute("alter table bpm_core.thing drop colour")
     db.execute("alter table bpm_core.thing add colour bpm_core.colour")
-    db.execute(SMALL[SMALL.index("create view") : SMALL.index("revoke")])  # type: ignore[arg-type]
+    db.execute(SMALL[SMALL.index("create view") : SMALL.index("revoke")])
     db.execute("grant select on bpm.things to bpm_reader")
     db.execute("comment on column bpm.things.name is 'Its name.'")
     assert schema_diff.compare(before, schema_diff.read_schema(db)) == []
@@ -157,7 +157,7 @@ def test_the_written_migration_leads_there(db: Conn, server_url: str, script: st
     assert schema_diff.compare(old, new)
     text = schema_diff.write_migration(old, new, schema_diff.view_users(db))
     assert schema_diff.HAND_MARK not in text
-    db.execute(text)  # type: ignore[arg-type]
+    db.execute(text)
     assert schema_diff.compare(schema_diff.read_schema(db), new) == []
 
 

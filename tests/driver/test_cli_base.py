@@ -16,6 +16,7 @@ from tests.support.database import TestDatabase
 
 from pgbpm import cli, migrations
 from pgbpm.cli import output
+from pgbpm.cli.app import App, pass_app
 from pgbpm.db import connect
 
 
@@ -130,8 +131,8 @@ def test_an_engine_error_is_told_with_code_detail_and_hint(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @click.command()
-    @cli.app.pass_app
-    def fails(app: cli.App) -> None:
+    @pass_app
+    def fails(app: App) -> None:
         with app.connect() as conn:
             conn.execute(
                 """do $$ begin raise exception 'too bad' using errcode = 'BP409',

@@ -42,7 +42,7 @@ def put(folder: Path, name: str, text: str) -> None:
 
 
 def value(conn: Conn, query: str) -> Any:
-    row = conn.execute(query).fetchone()  # type: ignore[arg-type]
+    row = conn.execute(query).fetchone()
     assert row is not None
     return row[0]
 
@@ -161,7 +161,7 @@ def test_file_names_and_versions_are_checked(folder: Path) -> None:
 
 def test_a_database_from_before_versioning_is_stamped(db: Conn, folder: Path) -> None:
     db.execute("create schema bpm_core")
-    db.execute(ONE)  # type: ignore[arg-type]
+    db.execute(ONE)
     db.execute("insert into bpm_core.first values (7)")
     db.execute("grant all on schema bpm_core to public")
     assert migrations.run(db, folder) == [2]

@@ -66,7 +66,7 @@ def server(folder: Path) -> EmbeddedServer:
 
 def one(url: str, query: str) -> object:
     with psycopg.connect(url, autocommit=True) as conn:
-        row = conn.execute(query).fetchone()  # type: ignore[arg-type]
+        row = conn.execute(query).fetchone()
     assert row is not None
     return row[0]
 

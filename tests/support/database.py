@@ -47,7 +47,7 @@ class TestDatabase:
     def rows(self, query: str, params: Any = None) -> list[dict[str, Any]]:
         """All rows of one statement on a connection of its own."""
         with self.connect() as conn:
-            cursor = conn.execute(query, params)  # type: ignore[call-overload]
+            cursor = conn.execute(query, params)
             return list(cursor) if cursor.description else []
 
     def value(self, query: str, params: Any = None) -> Any:
