@@ -1,4 +1,5 @@
 -- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
+-- They inherit its steps: a loop through a fork is a loop.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -20,13 +21,14 @@ begin
   select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
     from unnest(p_arriving) a;
   with born as materialized (
-    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id
+    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
       from unnest(p_arriving) a
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
       join bpm_core.workflow_flow f
         on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id),
   kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, parallel_group_id, updated_at)
-    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.group_id, v_now
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
       from born b),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)

@@ -33,7 +33,7 @@ begin
       from arrival a),
   rested as (
     update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
       from arrival a
      where t.tenant_id = a.tenant_id and t.id = a.token_id),
   noted as (

@@ -1,4 +1,5 @@
--- Fires complete rounds: of each round's tokens one goes on, the others are consumed.
+-- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
+-- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
 -- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
@@ -24,7 +25,7 @@ begin
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
-           row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by a.flow_id) = 1 as survives
+           row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives
       from unnest(p_rounds) r
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
@@ -32,7 +33,8 @@ begin
                           where f.tenant_id = r.tenant_id and f.workflow_version_id = w.workflow_version_id and f.target_id = r.node_id offset 0) f
      cross join lateral (select a.token_id, a.flow_id from bpm_core.parallel_join_arrival a
                           where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
-                            and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round offset 0) a),
+                            and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round offset 0) a
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = a.token_id offset 0) t),
   consumed as (
     update bpm_core.token t
        set state = 'Completed', version = t.version + 1, updated_at = v_now
