@@ -1,4 +1,4 @@
--- I-14: replay of history gives the live state: every token, where it stands, in which state.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -15,4 +15,19 @@ as $$
                  join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = r.workflow_instance_id
                 where w.created_at >= (select bpm_core.history_since())) r on r.token_id = k.id
    where k.node_id is distinct from r.node_id or k.state::text is distinct from r.state
+  union all
+  select bpm_core.violation_of('I-14', p_tenant_id, 'workflow_instance', w.id::text, 'its variables are not what the patches make',
+           jsonb_build_object('names', (
+             select jsonb_agg(coalesce(l.key, r.key))
+               from jsonb_each(w.variables) l
+               full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
+              where l.value is distinct from r.value)))
+    from bpm_core.workflow_instance w
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+                 from bpm_core.history_event h
+                where h.tenant_id = p_tenant_id and h.detail ? 'variables'
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'VariablesSet')
+                group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
+   where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
+     and w.variables <> coalesce(p.variables, '{}')
 $$;

@@ -6,11 +6,13 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with told as (
-    select (h.detail ->> 'command')::uuid as command_id, h.workflow_instance_id, h.seq, h.kind, h.from_state, h.to_state,
-           (h.detail ->> 'attempt')::integer as attempt
+    select (h.detail ->> 'command')::uuid as command_id,
+           bool_or(h.kind = 'CommandWritten') as written,
+           bool_or(h.kind = 'CommandRetried' and h.from_state = 'Unknown') as resent,
+           array_agg((h.detail ->> 'attempt')::integer) filter (where h.to_state = 'Pending' and h.from_state <> 'Sending') as released
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id
-       and h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled')),
+     where h.tenant_id = p_tenant_id and h.kind in ('CommandWritten', 'CommandRetried', 'CommandReconciled')
+     group by (h.detail ->> 'command')::uuid),
   lost as (
     select a.outbox_id, max(a.attempt) as attempt
       from bpm_core.delivery_attempt a
@@ -19,18 +21,15 @@ as $$
   select bpm_core.violation_of('I-23', o.tenant_id, 'command', o.command_id::text, x.rule,
            jsonb_build_object('state', o.state, 'attempt', o.attempt, 'first_sent_at', o.first_sent_at, 'destination', o.destination_code))
     from bpm_core.outbox o
+    left join told t on t.command_id = o.command_id
     left join lost l on l.outbox_id = o.id
    cross join lateral (values
      ('its payload is not the one that was hashed', o.payload_hash <> bpm_core.payload_hash(o.payload)),
-     ('history does not know its id', not exists (
-        select from told t where t.command_id = o.command_id and t.kind = 'CommandWritten')
-        and o.created_at >= (select bpm_core.history_since())),
-     ('sent again by itself although the profile forbids it',
-      not (o.destination_snapshot ->> 'resend_allowed')::boolean and exists (
-        select from told t where t.command_id = o.command_id and t.kind = 'CommandRetried' and t.from_state = 'Unknown')),
+     ('history does not know its id', o.created_at >= (select bpm_core.history_since()) and not coalesce(t.written, false)),
+     ('sent again by itself although the profile forbids it', t.resent and not (o.destination_snapshot ->> 'resend_allowed')::boolean),
      ('on its way again though nobody decided so',
-      (o.state = 'Pending' and l.attempt = o.attempt or o.state = 'Sending' and l.attempt = o.attempt - 1) and not exists (
-        select from told t where t.command_id = o.command_id and t.attempt = l.attempt and t.to_state = 'Pending' and t.from_state <> 'Sending')))
+      l.attempt = case o.state when 'Pending' then o.attempt when 'Sending' then o.attempt - 1 end
+      and l.attempt <> all (coalesce(t.released, '{}'))))
      x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
   union all

@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(84);
+select plan(85);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -165,6 +165,7 @@ select test.breaks($$update bpm_core.token set node_id = 'merge' where id = pg_t
 select test.breaks($$update bpm_core.token set state = 'Terminated' where id = pg_temp.token('done', 'end')$$, '{I-14}', 'a token in another state');
 select test.breaks($$insert into bpm_core.token (id, workflow_instance_id, node_id, state, updated_at) values (bpm_core.new_id(), pg_temp.w('done'), 'end', 'Completed', now())$$,
   '{I-14}', 'a token history does not know');
+select test.breaks($$update bpm_core.workflow_instance set variables = '{"forged": 1}' where id = pg_temp.w('half')$$, '{I-14}', 'variables nobody patched');
 
 -- I-16: approvals
 select test.breaks($$select pg_temp.tell('done', 'ApprovalDecided', null, 'release', 'Approved', jsonb_build_object('approval', a.id))
