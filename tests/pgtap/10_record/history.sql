@@ -46,7 +46,7 @@ begin
 end $$;
 set local enable_seqscan = off;
 select matches(pg_temp.plan('select * from bpm.history where tenant_id = '''' and workflow_instance_id = ''00000000-0000-0000-0000-000000000000'''),
-  'Index Cond: \(\(tenant_id = ANY \(\$\d+\)\) AND \(tenant_id = ''''::text\) AND \(workflow_instance_id = |Index Cond: \(\(tenant_id = ''''::text\) AND .*workflow_instance_id = ',
+  'Index Cond: .*tenant_id = ''''::text.*workflow_instance_id = ',
   'the filter of an instance reaches the index');
 select matches(pg_temp.plan('select * from bpm.history'), 'InitPlan', 'the tenants are looked up once');
 
