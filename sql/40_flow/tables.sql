@@ -114,7 +114,7 @@ create table bpm_core.workflow_instance (
   depth               smallint not null default 0,
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
-  live_tokens         integer not null default 0 check (live_tokens >= 0),
+  live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
   variables           jsonb not null default '{}',
   created_at          timestamptz not null,
   ended_at            timestamptz,
@@ -126,7 +126,7 @@ create table bpm_core.workflow_instance (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
 comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
-comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row.';
+comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
 
 create table bpm_core.scope (
   tenant_id            text collate "C" not null default '',
