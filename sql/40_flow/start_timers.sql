@@ -1,5 +1,6 @@
 -- Starts a timer of the node named by each wait, on the token that rests there (a catch event) or on its host (a boundary event).
--- A rule that yields no time is an incident on the token. Writes: timer, history_event; token, incident.
+-- A rule that yields no time is an incident on the token; what the token offered already is closed, lest it be done while it is stopped.
+-- Writes:   timer, history_event; token, incident, and what close_waits writes.
 create or replace function bpm_core.start_timers(p_waits bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -42,6 +43,7 @@ begin
     into v_troubles
     from wait w
    where w.scheduled_at is null;
+  perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
   perform bpm_core.open_incidents(v_troubles);
 end
 $$;
