@@ -14,18 +14,20 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       (select sum(l.live_tokens)::integer
-          from bpm_core.workflow_instance l
-         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as live_tokens,
-       (select count(*)::integer
-          from bpm_core.workflow_instance l
-          join bpm_core.incident i on i.tenant_id = l.tenant_id and i.workflow_instance_id = l.id and i.state = 'Open'
-         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as open_incidents
+       coalesce(w.live_tokens, 0) as live_tokens,
+       coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
     on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+  -- Open incidents are few, so they are counted once for all rows and not once per row.
+  left join (
+    select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
+      from bpm_core.incident i
+      join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
+     where i.state = 'Open'
+     group by l.tenant_id, l.process_instance_id) o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
 
