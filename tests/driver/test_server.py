@@ -26,6 +26,8 @@ from pgbpm.server import EmbeddedServer, binaries, cluster, ephemeral_server, os
 
 CONFIG = ServerConfig(bin_dir=str(scratch.test_binaries().bin_dir), durable=False)
 
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another user")
+
 # Uses a server as `pgbpm` commands do, says so, and holds it until its input ends.
 HOLDER = """
 import sys
@@ -359,6 +361,18 @@ def test_the_next_one_sweeps_what_a_killed_owner_left() -> None:
         assert not home.exists()
 
 
+@as_root
+def test_a_strangers_folder_is_not_swept() -> None:
+    home = Path(tempfile.mkdtemp(prefix=cluster._EPHEMERAL_PREFIX))
+    (home / "owner.lock").touch()
+    os.chown(home, osuser.server_user().uid, -1)
+    try:
+        with ephemeral_server(CONFIG):
+            assert home.exists()
+    finally:
+        shutil.rmtree(home)
+
+
 def test_a_living_ephemeral_server_is_not_swept() -> None:
     child = spawn(THROW_AWAY, CONFIG.bin_dir or "")
     pid, state_dir = first_line(child).split()
@@ -425,8 +439,6 @@ def test_no_server_with_xml_at_all_is_said(
 
 
 # -- root ----------------------------------------------------------------------------------------
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another user")
 
 
 @as_root

