@@ -1,4 +1,5 @@
 -- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
+-- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
 -- They inherit its steps: a loop through a fork is a loop.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -12,6 +13,9 @@ declare
   v_now     timestamptz := bpm_core.now();
   v_leaving bpm_core.moving[];
 begin
+  if cardinality(p_arriving) > 10000 then
+    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
+  end if;
   with ended as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
