@@ -100,12 +100,13 @@ create table bpm_core.idempotency_key (
   expires_at   timestamptz not null,
   primary key (tenant_id, operation, key)
 );
-create index idempotency_key_of_instance on bpm_core.idempotency_key (tenant_id, instance_id);
+create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_id);
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
 
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
+-- As in 40_flow, no index but the primary keys begins with tenant_id.
 
 create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
@@ -124,7 +125,7 @@ create table bpm_core.role_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.role_version (
   tenant_id        text collate "C" not null default '',
@@ -137,7 +138,7 @@ create table bpm_core.role_version (
   created_by       text not null,
   published_at     timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.role_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -152,7 +153,7 @@ create table bpm_core.task_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.task_version (
   tenant_id         text collate "C" not null default '',
@@ -176,7 +177,7 @@ create table bpm_core.task_version (
   created_by        text not null,
   published_at      timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.task_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -192,7 +193,7 @@ create table bpm_core.workflow_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.workflow_version (
   tenant_id             text collate "C" not null default '',
@@ -209,7 +210,7 @@ create table bpm_core.workflow_version (
   created_by            text not null,
   published_at          timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
   foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
   check ((status = 'Draft') = (published_at is null))
@@ -239,7 +240,7 @@ create table bpm_core.workflow_node (
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
 );
-create index workflow_node_boundary on bpm_core.workflow_node (tenant_id, workflow_version_id, attached_to) where attached_to is not null;
+create index workflow_node_boundary on bpm_core.workflow_node (attached_to, workflow_version_id, tenant_id) where attached_to is not null;
 comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
 comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
 comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
@@ -265,12 +266,12 @@ create table bpm_core.workflow_flow (
   is_default          boolean not null default false,
   name                text,
   primary key (tenant_id, workflow_version_id, source_id, ord),
-  unique (tenant_id, workflow_version_id, flow_id),
+  unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
   foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
 );
-create index workflow_flow_target on bpm_core.workflow_flow (tenant_id, workflow_version_id, target_id);
+create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
 
@@ -302,7 +303,7 @@ create table bpm_core.process_definition (
   archived_at          timestamptz,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 create table bpm_core.process_version (
   tenant_id     text collate "C" not null default '',
@@ -315,7 +316,7 @@ create table bpm_core.process_version (
   created_by    text not null,
   published_at  timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, definition_id, version),
+  unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.process_definition,
   check ((status = 'Draft') = (published_at is null))
 );
@@ -357,7 +358,7 @@ create table bpm_core.destination (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, code)
+  unique (code, tenant_id)
 );
 comment on table bpm_core.destination is 'Where commands go and how the receiver behaves (its profile). Never a token or a password: secret_ref names where the driver finds it.';
 comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
@@ -376,7 +377,7 @@ create type bpm_core.bpmn_element as (
   body       text
 );
 comment on type bpm_core.bpmn_element is
-  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the text of an element without children.';
+  'One XML element, in document order; what the reader hands to the compiler. space is bpmn, or the alias of an extension namespace (bpm, camunda, flowable, zeebe); attributes of extensions are keyed alias:name; body is the trimmed text of an element without children.';
 
 create type bpm_core.finding as (
   severity text,
@@ -477,6 +478,8 @@ comment on type bpm_core.graph_index is 'A graph over numbered nodes, for walks 
 -- from 40_flow/tables.sql
 -- How it moves: instances, tokens, joins, timers, messages, the inbox, incidents.
 -- Hot tables: narrow rows, one partial index per picker, no foreign key to shared rows (KEY SHARE locks on them cost two thirds of the throughput).
+-- Only primary keys and pickers' indexes begin with tenant_id. Any other index that did would tempt the planner, while it takes a table for
+-- small, to answer a look-up by primary key with a scan over the whole tenant.
 
 create type bpm_core.process_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled');
 create type bpm_core.workflow_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled', 'Skipped');
@@ -552,7 +555,7 @@ create table bpm_core.business_case (
   lock_version integer not null default 0,
   created_at   timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, business_key)
+  unique (business_key, tenant_id)
 );
 
 create table bpm_core.process_instance (
@@ -573,7 +576,7 @@ create table bpm_core.process_instance (
   foreign key (tenant_id, business_case_id) references bpm_core.business_case,
   check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled')))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
-create index process_instance_of_key on bpm_core.process_instance (tenant_id, business_key) where business_key is not null;
+create index process_instance_of_key on bpm_core.process_instance (business_key) where business_key is not null;
 comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
 
 create table bpm_core.workflow_instance (
@@ -589,19 +592,19 @@ create table bpm_core.workflow_instance (
   depth               smallint not null default 0,
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
-  live_tokens         integer not null default 0 check (live_tokens >= 0),
+  live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
   variables           jsonb not null default '{}',
   created_at          timestamptz not null,
   ended_at            timestamptz,
   primary key (tenant_id, id),
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
-  unique (tenant_id, process_instance_id, binding_key, trigger_key),
+  unique (process_instance_id, binding_key, trigger_key, tenant_id),
   check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
 comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
-comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row.';
+comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
 
 create table bpm_core.scope (
   tenant_id            text collate "C" not null default '',
@@ -617,7 +620,7 @@ create table bpm_core.scope (
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
 );
-create index scope_of_instance on bpm_core.scope (tenant_id, workflow_instance_id);
+create index scope_of_instance on bpm_core.scope (workflow_instance_id);
 comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-process, transaction. The root scope has no row; in keys it is the zero uuid.';
 
 create table bpm_core.token_transition (
@@ -652,7 +655,7 @@ create table bpm_core.token (
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
-create index token_of_instance on bpm_core.token (tenant_id, workflow_instance_id);
+create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
 comment on column bpm_core.token.ready_at is 'When it was parked; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
@@ -708,7 +711,7 @@ create table bpm_core.timer (
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
-create index timer_of_token on bpm_core.timer (tenant_id, token_id);
+create index timer_of_token on bpm_core.timer (token_id);
 comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
 comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
@@ -732,7 +735,7 @@ create table bpm_core.subscription (
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (tenant_id, name, correlation_key, created_at, id) where state = 'Open';
-create index subscription_of_token on bpm_core.subscription (tenant_id, token_id);
+create index subscription_of_token on bpm_core.subscription (token_id);
 comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
@@ -748,12 +751,12 @@ create table bpm_core.message (
   received_at     timestamptz not null,
   expires_at      timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, message_id),
+  unique (message_id, tenant_id),
   check ((correlated_to is not null) = (state = 'Correlated'))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
-create unique index message_of_subscription on bpm_core.message (tenant_id, correlated_to) where correlated_to is not null;
+create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 
 create table bpm_core.inbox (
@@ -769,7 +772,6 @@ create table bpm_core.inbox (
   primary key (tenant_id, id)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id);
-create index inbox_of_target on bpm_core.inbox (tenant_id, target_id, id);
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
 
 create table bpm_core.incident (
@@ -789,7 +791,7 @@ create table bpm_core.incident (
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
 );
-create index incident_of_instance on bpm_core.incident (tenant_id, workflow_instance_id);
+create index incident_of_instance on bpm_core.incident (workflow_instance_id);
 create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
 comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';
 
@@ -852,7 +854,7 @@ create table bpm_core.task_instance (
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
-create index task_of_token on bpm_core.task_instance (tenant_id, workflow_instance_id, token_id);
+create index task_of_token on bpm_core.task_instance (workflow_instance_id, token_id);
 comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
 comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
 comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
@@ -910,8 +912,8 @@ create table bpm_core.dead_letter (
   check ((state = 'Open') = (closed_by is null and closed_at is null))
 );
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
-create index dead_letter_of_instance on bpm_core.dead_letter (tenant_id, workflow_instance_id);
-create index dead_letter_of_incident on bpm_core.dead_letter (tenant_id, incident_id);
+create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
+create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);
 comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
 
 -- from 60_decision/tables.sql
@@ -943,7 +945,7 @@ create table bpm_core.approval_record (
   excluded_actors      text[] not null default '{}',
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  unique (tenant_id, workflow_instance_id, node_id, token_id, visit),
+  unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
@@ -1013,7 +1015,7 @@ create table bpm_core.outbox (
   created_at           timestamptz not null,
   ended_at             timestamptz,
   primary key (tenant_id, id),
-  unique (tenant_id, command_id),
+  unique (command_id, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Sending') = (worker_id is not null and lease_until is not null)),
   check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null)),
@@ -1026,7 +1028,7 @@ create index outbox_pending on bpm_core.outbox (tenant_id, available_at, id) whe
 create index outbox_lease on bpm_core.outbox (tenant_id, lease_until, id) where state = 'Sending';
 create index outbox_unknown on bpm_core.outbox (tenant_id, available_at, id) where state = 'Unknown';
 create index outbox_review on bpm_core.outbox (tenant_id, review_at, id) where review_at is not null;
-create index outbox_of_instance on bpm_core.outbox (tenant_id, workflow_instance_id);
+create index outbox_of_instance on bpm_core.outbox (workflow_instance_id);
 comment on table bpm_core.outbox is 'A command to the outside. command_id is what the receiver sees; it and the payload never change. A command that may have been sent is never Pending again by itself.';
 comment on column bpm_core.outbox.destination_id is 'No foreign key: all senders would share a lock on the one row. Destinations are never deleted.';
 comment on column bpm_core.outbox.destination_snapshot is 'The row of the destination (address and receiver profile) as it was when the command was written.';

@@ -244,8 +244,8 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
-      ('engine.max_value_bytes', 1024, 100000000),
-      ('engine.max_variables_bytes', 1024, 100000000),
+      ('engine.max_value_bytes', 65536, 100000000),
+      ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.timer_batch_size', 1, 10000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -308,6 +308,17 @@ begin
 end
 $$;
 
+-- from 10_record/is_plain.sql
+-- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
+-- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
+create or replace function bpm_core.is_plain(p_variables jsonb)
+returns boolean
+language sql stable parallel safe
+as $$
+  select jsonb_typeof(p_variables) = 'object' and pg_column_size(p_variables) <= 65536
+         and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
+$$;
+
 -- from 10_record/is_wire_json.sql
 -- Is this text the wire form __var:1: followed by JSON?
 -- Returns:  boolean.
@@ -343,6 +354,15 @@ begin
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if pg_column_size(p_variables) > v_limit then
       return format('Variables of %s bytes exceed the limit of %s bytes.', pg_column_size(p_variables), v_limit);
+    end if;
+    v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
+    select v.key into v_name
+      from jsonb_each(p_variables) v
+     where pg_column_size(v.value) > v_limit
+     order by v.key
+     limit 1;
+    if v_name is not null then
+      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
     end if;
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
@@ -433,8 +453,8 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_elements bpm_core.bpmn_element[] := '{}';
-  v_above    integer[] := '{}';
+  v_elements bpm_core.bpmn_element[] := array[]::bpm_core.bpmn_element[];
+  v_above    integer[] := array[]::integer[];
   v_element  bpm_core.bpmn_element;
   r_row      record;
 begin
@@ -442,8 +462,8 @@ begin
     with element as materialized (
       select x.*
         from xmltable(
-               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b),
-               '/b:definitions/*[namespace-uri() != "http://www.omg.org/spec/BPMN/20100524/DI"]/descendant-or-self::*'
+               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b, 'http://www.omg.org/spec/BPMN/20100524/DI' as d),
+               '/b:definitions/descendant::*[not(ancestor-or-self::d:BPMNDiagram)]'
                passing p_document
                columns pos for ordinality, uri text path 'namespace-uri()', tag text path 'local-name()', depth integer path 'count(ancestor::*)',
                        attributes integer path 'count(@*)', body text path 'string(self::*[not(*)])') x
@@ -451,8 +471,8 @@ begin
     attribute as materialized (
       select a.k, bpm_core.bpmn_namespace(a.uri) as space, a.name, a.value
         from xmltable(
-               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b),
-               '/b:definitions/*[namespace-uri() != "http://www.omg.org/spec/BPMN/20100524/DI"]/descendant-or-self::*/@*'
+               xmlnamespaces('http://www.omg.org/spec/BPMN/20100524/MODEL' as b, 'http://www.omg.org/spec/BPMN/20100524/DI' as d),
+               '/b:definitions/descendant::*[not(ancestor-or-self::d:BPMNDiagram)]/@*'
                passing p_document
                columns k for ordinality, uri text path 'namespace-uri()', name text path 'local-name()', value text path 'string(.)') a
     ),
@@ -473,7 +493,7 @@ begin
     v_above[r_row.depth] := r_row.pos;
     if r_row.space <> '' then
       v_element := row(r_row.pos, case when r_row.depth > 1 then v_above[r_row.depth - 1] else 0 end, r_row.space, r_row.tag,
-                       nullif(btrim(r_row.attributes ->> 'id'), ''), r_row.attributes, r_row.body);
+                       nullif(btrim(r_row.attributes ->> 'id'), ''), r_row.attributes, btrim(r_row.body, E' \t\r\n'));
       v_elements := v_elements || v_element;
     end if;
   end loop;
@@ -496,14 +516,14 @@ as $$
       from element d
      where d.tag like '%EventDefinition' and d.parent > 0
     union all
-    select r.parent, d.pos, coalesce(d.tag, 'missingEventDefinition'), coalesce(d.attributes, jsonb_build_object('missing', btrim(r.body))), r.pos
+    select r.parent, d.pos, coalesce(d.tag, 'missingEventDefinition'), coalesce(d.attributes, jsonb_build_object('missing', r.body)), r.pos
       from element r
       left join element d on d.parent = 0 and d.tag like '%EventDefinition'
-                         and (d.id = btrim(r.body) or d.id = regexp_replace(btrim(r.body), '^[^:]*:', ''))
+                         and (d.id = r.body or d.id = regexp_replace(r.body, '^[^:]*:', ''))
      where r.tag = 'eventDefinitionRef'
   ),
   timer as (
-    select t.parent as pos, min(t.tag) as tag, min(btrim(t.body)) as rule
+    select t.parent as pos, min(t.tag) as tag, min(t.body) as rule
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
@@ -528,7 +548,7 @@ returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', btrim(e.body)) order by e.pos desc)
+  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
     from unnest(p_elements) h
     join unnest(p_elements) e on e.parent = h.pos
    where h.space = 'bpmn' and h.tag = 'extensionElements'
@@ -555,16 +575,16 @@ returns table (node_id text, lane text)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select distinct on (btrim(r.body)) btrim(r.body), coalesce(nullif(btrim(l.attributes ->> 'name'), ''), l.id)
+  select distinct on (r.body) r.body, coalesce(nullif(btrim(l.attributes ->> 'name'), ''), l.id)
     from unnest(p_elements) r
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
-   order by btrim(r.body), l.pos desc
+   order by r.body, l.pos desc
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
 -- The short name under which the compiler knows an XML namespace; Operaton speaks Camunda 7's dialect, Activiti Flowable's.
--- Returns:  text: bpmn, bpm (ours), camunda, flowable, zeebe, '' (none); null for every other namespace.
+-- Returns:  text: bpmn, bpm (ours), bpm? (meant to be ours), camunda, flowable, zeebe, '' (none); null for every other namespace.
 create or replace function bpm_core.bpmn_namespace(p_uri text)
 returns text
 language sql immutable parallel safe
@@ -578,6 +598,7 @@ as $$
     when 'http://activiti.org/bpmn' then 'flowable'
     when 'http://camunda.org/schema/zeebe/1.0' then 'zeebe'
     when '' then ''
+    else case when p_uri like '%pgbpm%' then 'bpm?' end
   end
 $$;
 
@@ -743,6 +764,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
             union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
@@ -751,6 +773,7 @@ begin
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_task_faults(v_drawn, p_tenant_id) f
+            union all select f from bpm_core.find_own_misused(p_elements) f
             union all select f from bpm_core.find_ignored(p_elements, v_drawn, p_strict) f) x);
 end
 $$;
@@ -847,7 +870,7 @@ declare
   v_draft bpm_core.task_version;
 begin
   v_draft.task_type := p_task_type;
-  v_draft.executor_kind := case when p_task_type = 'bpm:user' then 'Human' else 'Service' end;
+  v_draft.executor_kind := (case when p_task_type = 'bpm:user' then 'Human' else 'Service' end)::bpm_core.executor_kind;
   v_draft.max_attempts := 3;
   v_draft.backoff := interval '1 second';
   v_draft.backoff_factor := 2;
@@ -935,6 +958,42 @@ as $$
            group by p.path) x
 $$;
 
+-- from 20_catalog/destination_fault.sql
+-- What is wrong with a destination. The configuration is frozen into every command and readable by operators, so it must not carry a secret:
+-- no user info in the address, no header or query parameter that looks like one.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.destination_fault(p_kind text, p_config jsonb, p_secret_ref text, p_key_header text, p_receipt_path text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_kind is distinct from 'http' then format('There is no kind of destination %L; known is http.', p_kind)
+    when jsonb_typeof(p_config) is distinct from 'object' then 'p_config must be an object.'
+    when octet_length(p_config::text) > 20000 then 'p_config is longer than 20,000 bytes.'
+    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds'))
+      then format('p_config knows url, method, headers and timeout_seconds, not %s.',
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds')))
+    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
+      then 'url must be an http or https address, without user name, password and fragment.'
+    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
+    when p_config ? 'timeout_seconds' and (jsonb_typeof(p_config -> 'timeout_seconds') <> 'number'
+         or not p_config @? '$.timeout_seconds ? (@ > 0 && @ <= 600)') then 'timeout_seconds must be a number above 0, at most 600.'
+    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
+         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
+      then 'headers must be an object of names and one-line texts.'
+    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
+    when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
+    when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
+  end
+$$;
+
 -- from 20_catalog/draft_flows.sql
 -- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope.
 -- Returns:  draft_flow[], in document order. A flow without an id gets one from its place among the flows of its process.
@@ -956,7 +1015,7 @@ as $$
     select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.default_ref from unnest(p_nodes) n order by n.scope_pos, n.node_id, n.pos
   ),
   condition as materialized (
-    select distinct on (c.parent) c.parent, nullif(btrim(c.body), '') as source, nullif(btrim(c.attributes ->> 'language'), '') as language
+    select distinct on (c.parent) c.parent, nullif(c.body, '') as source, nullif(btrim(c.attributes ->> 'language'), '') as language
       from unnest(p_elements) c
      where c.space = 'bpmn' and c.tag = 'conditionExpression'
      order by c.parent, c.pos
@@ -992,7 +1051,7 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(btrim(c.body), 2000)) filter (where c.tag = 'documentation') as documentation
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
       from unnest(p_elements) c
      where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
      group by c.parent
@@ -1031,7 +1090,7 @@ declare
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
-    max_attempts := v_retries;
+    max_attempts := v_retries::integer;
   elsif v_retries is not null then
     problem := format('retries %s is not a number from 1 to 1000', quote_literal(left(v_retries, 50)));
   end if;
@@ -1040,7 +1099,7 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  priority_level := case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end;
+  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
   if v_priority is not null and priority_level is null then
     problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;
@@ -1103,7 +1162,7 @@ $$;
 
 -- from 20_catalog/drawn_timer.sql
 -- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
--- Returns:  kind, rule (a literal without quotes; the source of an expression), path (of the variable an expression names), and
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), and
 --           problem with hint when it is no valid rule of its kind.
 create or replace function bpm_core.drawn_timer(p_kind text, p_source text, out kind text, out rule text, out path text, out problem text, out hint text)
 language plpgsql immutable
@@ -1118,7 +1177,7 @@ begin
     rule := btrim(substr(rule, 2, length(rule) - 2));
   elsif v_inner is not null then
     path := bpm_core.expression_path(p_source);
-    rule := btrim(p_source);
+    rule := coalesce('${' || path || '}', btrim(p_source));
     if path is null then
       problem := format('The expression %s is not a dotted path into the variables.', rule);
       hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';
@@ -1250,7 +1309,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_tokens bpm_core.expression_token[] := '{}';
+  v_tokens bpm_core.expression_token[] := array[]::bpm_core.expression_token[];
   v_token  bpm_core.expression_token;
   v_words  text[];
   v_word   text;
@@ -1284,7 +1343,7 @@ language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
 -- from 20_catalog/find_duplicate_ids.sql
--- Ids that occur twice, among the elements or with a node or flow the compiler adds, and ids too long for a key.
+-- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
 returns setof bpm_core.finding
 language sql immutable
@@ -1309,9 +1368,6 @@ as $$
   select bpm_core.fault('DuplicateId', format('The id "%s" is needed for a node that the compiler adds.', left(c.id, 200)), c.id, null, 'Rename the element.')
     from compiled c
    where c.times > 1 and not exists (select from drawn d where d.id = c.id and d.times > 1)
-  union all
-  select bpm_core.fault('TooLarge', format('The id "%s…" has %s characters; the limit is 200.', left(c.id, 40), length(c.id)), null, null, 'Shorten it.')
-    from compiled c where length(c.id) > 200
 $$;
 
 -- from 20_catalog/find_event_faults.sql
@@ -1352,6 +1408,11 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
    where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s, where boundary events are not executed yet.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id,
+           null, 'Attach it to a service or user task.')
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag = 'receiveTask'
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -1416,6 +1477,36 @@ as $$
   select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
                else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
     from ignored i
+  union all
+  select bpm_core.warning('DefaultConditionIgnored', format('Sequence flow "%s" is the default of "%s"; its condition is not looked at.', f.id, n.node_id), n.node_id, f.id)
+    from unnest(p_nodes) n
+    join unnest(p_elements) f on f.parent = n.scope_pos and f.id = n.default_ref and f.tag = 'sequenceFlow'
+    join unnest(p_elements) c on c.parent = f.pos and c.tag = 'conditionExpression' and c.body <> ''
+$$;
+
+-- from 20_catalog/find_own_misused.sql
+-- Attributes and elements of our own namespace, or of one that looks like it, that mean nothing where they stand. A fault and not a
+-- warning: an approval that was asked for with a slip of the pen and dropped would be worse than a refusal.
+create or replace function bpm_core.find_own_misused(p_elements bpm_core.bpmn_element[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('UnsupportedElement',
+           format('%s has the attribute %s, which %s.', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'), replace(a.name, 'bpm?', 'bpm'),
+                  case when a.name like 'bpm?:%' then 'is not in the namespace urn:pgbpm:bpmn:1' else 'means nothing there' end),
+           case when e.tag <> 'sequenceFlow' then e.id end, case when e.tag = 'sequenceFlow' then e.id end, null)
+    from unnest(p_elements) e
+   cross join lateral jsonb_object_keys(e.attributes) a (name)
+   where (a.name like 'bpm:%' or a.name like 'bpm?:%') and a.name <> 'bpm:await'
+     and (a.name like 'bpm?:%' or a.name <> all (bpm_core.own_attributes(e.tag)))
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is no element of the namespace urn:pgbpm:bpmn:1.', bpm_core.element_label('bpm:' || e.tag, coalesce(e.id, ''), null)),
+           o.id, null, 'It has attributes only.')
+    from unnest(p_elements) e
+    join unnest(p_elements) h on h.pos = e.parent
+    left join unnest(p_elements) o on o.pos = h.parent
+   where e.space in ('bpm', 'bpm?')
 $$;
 
 -- from 20_catalog/find_process_faults.sql
@@ -1449,9 +1540,6 @@ as $$
   select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
     from scope s where s.ends = 0
   union all
-  select bpm_core.fault('TooLarge', format('The id of process "%s…" has %s characters; the limit is 200.', left(p.process_id, 40), length(p.process_id)), null, null, 'Shorten it.')
-    from unnest(p_processes) p where p.deployed and length(p.process_id) > 200
-  union all
   select bpm_core.warning('ExecutableNotStated', format('Process "%s" does not say isExecutable; taken as true.', p.process_id), p.process_id)
     from unnest(p_processes) p where p.executable is null and p.deployed
   union all
@@ -1478,7 +1566,7 @@ as $$
       from unnest(p_nodes) n
   ),
   loose as (
-    select f.scope_pos, f.source_id as node_id, string_agg('"' || f.flow_id || '"', ', ' order by f.pos) as flows
+    select f.scope_pos, f.source_id as node_id, array_to_string((array_agg('"' || f.flow_id || '"' order by f.pos))[1:5], ', ') as flows
       from unnest(p_flows) f where f.condition_source is null and not f.is_default
      group by f.scope_pos, f.source_id
   )
@@ -1506,9 +1594,8 @@ as $$
 $$;
 
 -- from 20_catalog/find_task_faults.sql
--- What is wrong or odd about tasks: types, retries and leases, approval, our own attributes misspelt, destinations.
--- Our own attributes are taken at their word: one that is unknown or has an impossible value is a fault, because an approval that was
--- asked for and dropped would be worse than a refusal. Other engines' attributes that cannot be used are warnings.
+-- What is wrong or odd about tasks: types, retries and leases, approval, destinations. Our own attributes are taken at their word: an
+-- impossible value is a fault. Other engines' attributes that cannot be used are warnings.
 create or replace function bpm_core.find_task_faults(p_nodes bpm_core.draft_node[], p_tenant_id text)
 returns setof bpm_core.finding
 language sql stable
@@ -1520,19 +1607,10 @@ as $$
    cross join lateral (
      select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
-     union all select 'bpm:approval can only be "required", and only on a service task'
-      where n.attributes ? 'bpm:approval' and (n.attributes ->> 'bpm:approval' <> 'required' or n.tag <> 'serviceTask')
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
-     union all select 'bpm:await can only be "receipt", and only on a send task'
-      where n.attributes ? 'bpm:await' and (n.attributes ->> 'bpm:await' <> 'receipt' or n.tag <> 'sendTask')
-     union all select format('the attribute %s is not known', a.name)
-       from jsonb_object_keys(n.attributes) a (name)
-      where a.name like 'bpm:%' and a.name <> all (array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval', 'bpm:destination', 'bpm:correlationKey',
-              'bpm:await', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey'])) p
-  union all
-  select bpm_core.fault('TooLarge', format('The task type of %s has %s characters; the limit is 200.', n.label, length(n.task_type)), n.node_id, null, 'Shorten it.')
-    from node n where length(n.task_type) > 200
+     union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -1548,6 +1626,26 @@ as $$
   select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
     from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d
    where n.kind = 'SendTask' and not exists (select from bpm_core.destination x where x.tenant_id = p_tenant_id and x.code = d.code)
+$$;
+
+-- from 20_catalog/find_too_large.sql
+-- Ids, codes and names that become keys and are longer than a key may be.
+create or replace function bpm_core.find_too_large(p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('TooLarge', format('The %s "%s…" has %s characters; the limit is 200.', x.what, left(x.value, 40), length(x.value)),
+           case when x.what not like '%id' then left(x.node_id, 200) end, null, 'Shorten it.')
+    from (select 'process id' as what, p.process_id as value, null as node_id from unnest(p_processes) p where p.deployed
+          union all select 'flow id', f.flow_id, null from unnest(p_flows) f
+          union all
+          select v.what, v.value, n.node_id
+            from unnest(p_nodes) n
+           cross join lateral (values ('node id', n.node_id), ('task type', n.task_type), ('message name', n.message_name), ('error code', n.error_code),
+                                      ('destination', n.attributes ->> 'bpm:destination'),
+                                      ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
+   where length(x.value) > 200
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -1672,6 +1770,35 @@ as $$
        'supportedInterfaceRef', 'ioBinding', 'multiInstanceLoopCharacteristics', 'standardLoopCharacteristics', 'completionCondition', 'categoryValueRef'])
 $$;
 
+-- from 20_catalog/find_version.sql
+-- The version of a process by code and number; without a number the current one.
+-- Returns:  uuid of the process_version.
+-- Raises:   BP404 no such process, or no such version of it.
+create or replace function bpm_core.find_version(p_tenant_id text, p_code text, p_version integer)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
+  v_version    uuid;
+begin
+  select d.id, d.published_version_id into v_definition, v_version
+    from bpm_core.process_definition d
+   where d.tenant_id = p_tenant_id and d.code = p_code;
+  if p_version is not null then
+    select v.id into v_version
+      from bpm_core.process_version v
+     where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.version = p_version;
+  end if;
+  if v_version is null or v_definition is null then
+    perform bpm_core.fail('BP404', format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code),
+      jsonb_build_object('code', p_code, 'version', p_version), 'See the view bpm.definition.');
+  end if;
+  return v_version;
+end
+$$;
+
 -- from 20_catalog/findings_json.sql
 -- Findings of one severity as the JSON records callers get.
 -- Returns:  jsonb array of {code, message, node_id, flow_id, line, hint}.
@@ -1696,6 +1823,46 @@ as $$
     from unnest(p_flows) f
     join unnest(p_nodes) n on n.process_pos = f.process_pos and n.node_id = f.target_id
    where f.process_pos = p_process_pos
+$$;
+
+-- from 20_catalog/get_bpmn.sql
+-- The BPMN file a version was deployed from, byte for byte.
+-- Returns:  text.
+-- Raises:   BP404 no such process or version. BP403.
+create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_tenant_id text default '')
+returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return (
+    select w.bpmn_xml
+      from bpm_core.process_workflow_binding b
+      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+     where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version) and b.binding_key = 'main');
+end
+$$;
+
+-- from 20_catalog/get_definition.sql
+-- One version of a process, with its graph.
+-- Returns:  one row; graph is {nodes, flows, tasks} of its workflow main, content_hash in hex.
+-- Raises:   BP404 no such process or version. BP403.
+create or replace function bpm.get_definition(p_code text, p_version integer default null, p_tenant_id text default '')
+returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+    select d.code, v.version, v.status::text, v.name, d.published_version_id = v.id, encode(v.content_hash, 'hex'), v.created_by, v.published_at, w.graph
+      from bpm_core.process_version v
+      join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+      join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main'
+      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+     where v.tenant_id = p_tenant_id and v.id = bpm_core.find_version(p_tenant_id, p_code, p_version);
+end
 $$;
 
 -- from 20_catalog/graph_of.sql
@@ -1730,14 +1897,14 @@ $$;
 
 -- from 20_catalog/index_graph.sql
 -- The graph as arrays: nodes are numbered in the order given, the targets of node i are targets[first_place[i] .. last_place[i]]
--- (last before first when it has none), seeds are the nodes nothing leads to. Boundary events count as targets of their host.
+-- (last before first when it has none), seeds are the start events and the nodes nothing leads to. Boundary events count as targets of their host.
 create or replace function bpm_core.index_graph(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
 returns bpm_core.graph_index
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
-    select n.scope_pos, n.node_id, n.attached_to, n.ordinality::integer as ord from unnest(p_nodes) with ordinality n
+    select n.scope_pos, n.node_id, n.tag, n.attached_to, n.ordinality::integer as ord from unnest(p_nodes) with ordinality n
   ),
   known as materialized (select n.scope_pos, n.node_id, min(n.ord) as ord from node n group by n.scope_pos, n.node_id),
   edge as materialized (
@@ -1754,7 +1921,7 @@ as $$
     array(select coalesce(p.first_place, 1) from node n left join span p on p.source = n.ord order by n.ord),
     array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
     array(select s.target from sorted s order by s.place),
-    array(select n.ord from node n where n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+    array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
 $$;
 
 -- from 20_catalog/local_reference.sql
@@ -1775,9 +1942,9 @@ set search_path = pg_catalog, pg_temp
 as $$
   with wanted as (select coalesce(f.flow_id, f.node_id) as id from unnest(p_findings) f),
   place as materialized (
-    select m.found[1] as id, min(l.ord) as first_line, max(l.ord) as last_line
+    select btrim(m.found[1]) as id, min(l.ord) as first_line, max(l.ord) as last_line
       from string_to_table(p_xml, E'\n') with ordinality l (line, ord)
-     cross join lateral regexp_matches(l.line, '(?:^|\s)id\s*=\s*["'']\s*([^"'']*?)\s*["'']', 'g') m (found)
+     cross join lateral regexp_matches(l.line, '(?:^|\s)id\s*=\s*["'']([^"'']*)["'']', 'g') m (found)
      where cardinality(p_findings) > 0 and l.line like '%id%'
      group by 1
   )
@@ -1881,6 +2048,23 @@ as $$
       then 'true, false and null have no order'
     when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
          and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared'
+  end
+$$;
+
+-- from 20_catalog/own_attributes.sql
+-- The attributes of our own namespace that mean something on an element.
+create or replace function bpm_core.own_attributes(p_tag text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case p_tag
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'sendTask' then array['bpm:type', 'bpm:destination']
+    when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'message' then array['bpm:correlationKey']
+    when 'receiveTask' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    else '{}'
   end
 $$;
 
@@ -2099,6 +2283,80 @@ as $$
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
 $$;
 
+-- from 20_catalog/profile_fault.sql
+-- What is wrong with the numbers of a receiver profile.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.profile_fault(
+  p_key_retention interval, p_conflict_means text, p_max_attempts integer, p_backoff interval, p_backoff_cap interval, p_lease interval)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when coalesce(p_key_retention not between interval '0' and interval '10 years', true) then 'p_key_retention must be from 0 to 10 years.'
+    when coalesce(p_conflict_means not in ('Failed', 'Sent', 'Pending'), true) then 'p_conflict_means must be Failed, Sent or Pending.'
+    when coalesce(p_max_attempts not between 1 and 1000, true) then 'p_max_attempts must be from 1 to 1000.'
+    when coalesce(p_backoff not between interval '0' and interval '1 day', true) then 'p_backoff must be from 0 to 1 day.'
+    when coalesce(p_backoff_cap not between p_backoff and interval '30 days', true) then 'p_backoff_cap must be from p_backoff to 30 days.'
+    when coalesce(p_lease not between interval '1 second' and interval '1 day', true) then 'p_lease must be from 1 second to 1 day.'
+  end
+$$;
+
+-- from 20_catalog/publish_task.sql
+-- Says how tasks of a type are executed: a new version unless the published one says the same. Files deployed from now on are pinned to it;
+-- those deployed before keep theirs until they are deployed again. What is not given is the default.
+-- The code of the definition and the type are the same unless both are given.
+-- Returns:  version number, and whether it is new.
+-- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, or a reserved type (bpm:…). BP403.
+-- Writes:   task_definition, task_version, audit_event.
+-- Locks:    the task_definition row.
+create or replace function bpm.publish_task(
+  p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
+  p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
+  p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
+  p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+  v_code  text := btrim(coalesce(p_code, p_task_type));
+  v_draft bpm_core.task_version := bpm_core.default_task_version(btrim(coalesce(p_task_type, p_code)));
+  v_fault text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(v_code), 0) not between 1 and 200 or length(v_draft.task_type) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'A task needs a type (or code) of 1 to 200 characters.');
+  end if;
+  v_fault := coalesce(
+    case when v_draft.task_type like 'bpm:%' or v_code like 'bpm:%' then 'Types that start with bpm: are reserved.'
+         when coalesce(p_executor_kind not in ('Service', 'Human', 'Script', 'Decision'), true) then 'p_executor_kind must be Service, Human, Script or Decision.'
+         when coalesce(p_backoff_factor not between 1 and 100, true) then 'p_backoff_factor must be from 1 to 100.'
+         when coalesce(p_jitter not between 0 and 1, true) then 'p_jitter must be from 0 to 1.'
+         when p_approval_required is null then 'p_approval_required is null.' end,
+    bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
+  end if;
+  v_draft.executor_kind := p_executor_kind::bpm_core.executor_kind;
+  v_draft.max_attempts := p_max_attempts;
+  v_draft.backoff := p_backoff;
+  v_draft.backoff_factor := p_backoff_factor;
+  v_draft.backoff_cap := p_backoff_cap;
+  v_draft.jitter := p_jitter;
+  v_draft.lease := p_lease;
+  v_draft.approval_required := p_approval_required;
+  select s.version, s.is_new into version, is_new from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
+  if is_new then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
+      jsonb_build_object('task_type', v_draft.task_type, 'approval_required', p_approval_required));
+  end if;
+  return next;
+end
+$$;
+
 -- from 20_catalog/publish_workflow.sql
 -- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
 -- Identical means: same file and same graph, pinned task versions included. An identical older version becomes the current one again.
@@ -2170,6 +2428,9 @@ declare
   v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);
   v_message text;
   v_detail  text;
+  v_limit   constant integer := 100000;
+  v_xml     xml;
+  v_count   integer;
 begin
   elements := '{}';
   findings := '{}';
@@ -2178,7 +2439,13 @@ begin
     return;
   end if;
   begin
-    elements := bpm_core.bpmn_elements(xmlparse(document ltrim(p_xml, E'\ufeff')));
+    v_xml := xmlparse(document ltrim(p_xml, E'\ufeff'));
+    v_count := (xpath('count(//*)', v_xml))[1]::text::integer;
+    if v_count > v_limit then
+      findings := array[bpm_core.fault('TooLarge', format('The file has %s elements; the limit is %s.', v_count, v_limit), null, null, 'Split the file.')];
+    else
+      elements := bpm_core.bpmn_elements(v_xml);
+    end if;
   exception
     when data_exception or internal_error then
       get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail;
@@ -2227,28 +2494,82 @@ $$;
 
 -- from 20_catalog/refuse_faults.sql
 -- Refuses a file that has faults.
--- Raises:   BP422 with all of them in the detail, the first in the message.
+-- Raises:   BP422 with all of them in the detail (of a file with more than 1,000: the first 1,000), the first in the message.
 create or replace function bpm_core.refuse_faults(p_findings bpm_core.finding[])
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_faults jsonb := bpm_core.findings_json(p_findings, 'fault');
-  v_count  integer := jsonb_array_length(v_faults);
+  v_faults jsonb := bpm_core.findings_json(array(select f::bpm_core.finding from unnest(p_findings) f limit 1000), 'fault');
+  v_count  integer := (select count(*)::integer from unnest(p_findings) f where f.severity = 'fault');
 begin
   if v_count > 0 then
     perform bpm_core.fail('BP422',
       format('The file has %s; nothing was stored. %s: %s', case v_count when 1 then 'a fault' else v_count || ' faults' end,
              v_faults #>> '{0,code}', v_faults #>> '{0,message}'),
-      jsonb_build_object('faults', v_faults, 'warnings', bpm_core.findings_json(p_findings, 'warning')),
+      jsonb_build_object('faults', v_faults, 'warnings', case when v_count <= 1000 then bpm_core.findings_json(p_findings, 'warning') else '[]' end, 'count', v_count),
       'bpm.check_bpmn lists every fault with its line.');
   end if;
 end
 $$;
 
+-- from 20_catalog/register_destination.sql
+-- Registers where commands go and how the receiver behaves, or changes it: what is not given falls back to its default. Commands already
+-- written keep the destination as it was.
+-- p_key_header: the header that carries the command's id. p_key_retention: how long the receiver remembers it. p_conflict_means: what a 409
+-- says of our key (Failed: reused; Sent: already done; Pending: in progress). p_resend_allowed: it honours keys. p_server_error_safe: its
+-- 5xx mean that nothing was stored. p_receipt_path: what an answer must hold to count as a receipt.
+-- Returns:  text, the code.
+-- Raises:   BP400 bad code. BP422 configuration or profile refused, with the reason. BP403.
+-- Writes:   destination, audit_event.
+create or replace function bpm.register_destination(
+  p_code text, p_kind text default 'http', p_config jsonb default '{}', p_secret_ref text default null, p_key_header text default 'Idempotency-Key',
+  p_key_retention interval default interval '24 hours', p_conflict_means text default 'Failed', p_resend_allowed boolean default false,
+  p_server_error_safe boolean default false, p_receipt_path text default null, p_max_attempts integer default 10,
+  p_backoff interval default interval '1 second', p_backoff_cap interval default interval '5 minutes', p_lease interval default interval '60 seconds',
+  p_ordered boolean default false, p_actor text default null, p_tenant_id text default '')
+returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_fault text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'The code of a destination has 1 to 200 characters.');
+  end if;
+  v_fault := coalesce(
+    bpm_core.destination_fault(p_kind, p_config, p_secret_ref, p_key_header, p_receipt_path),
+    bpm_core.profile_fault(p_key_retention, p_conflict_means, p_max_attempts, p_backoff, p_backoff_cap, p_lease),
+    case when p_resend_allowed is null or p_server_error_safe is null or p_ordered is null then 'A flag of the profile is null.' end);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_code), 'See register_destination in the reference.');
+  end if;
+  insert into bpm_core.destination as d (
+    tenant_id, id, code, kind, secret_ref, config, key_header, key_retention, conflict_means, resend_allowed, server_error_safe, receipt_path,
+    max_attempts, backoff, backoff_cap, lease, ordered, created_by, created_at, updated_at)
+  values (
+    p_tenant_id, bpm_core.new_id(), p_code, p_kind, p_secret_ref, p_config, p_key_header, p_key_retention, p_conflict_means, p_resend_allowed,
+    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, v_actor, v_now, v_now)
+  on conflict (tenant_id, code) do update
+     set kind = excluded.kind, secret_ref = excluded.secret_ref, config = excluded.config, key_header = excluded.key_header,
+         key_retention = excluded.key_retention, conflict_means = excluded.conflict_means, resend_allowed = excluded.resend_allowed,
+         server_error_safe = excluded.server_error_safe, receipt_path = excluded.receipt_path, max_attempts = excluded.max_attempts,
+         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered, updated_at = excluded.updated_at;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'RegisterDestination', 'destination', p_code, null, null,
+    jsonb_build_object('kind', p_kind, 'url', p_config ->> 'url', 'resend_allowed', p_resend_allowed));
+  return p_code;
+end
+$$;
+
 -- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -2276,11 +2597,16 @@ as $$
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-    left join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) tt on n.tag in ('serviceTask', 'sendTask')
+    left join lateral (
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')) tt on true
     left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
-    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code) e on n.event = 'error'
-    left join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m on n.event = 'message' or n.tag = 'receiveTask'
-    left join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t on n.event = 'timer'
+                          and d.tag in ('error', 'message')
+    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code where n.event = 'error' and d.tag = 'error') e on true
+    left join lateral (
+      select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+    left join lateral (
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
 $$;
 
 -- from 20_catalog/store_task_version.sql
@@ -2400,7 +2726,7 @@ begin
     anchor_at := coalesce(v_starts, p_now);
     v_k := case when v_starts is null then 1 else least(bpm_core.timer_point(v_starts, step, p_now), v_repeats - 1) end;
     scheduled_at := bpm_core.timer_at(anchor_at, step, v_k);
-    remaining := v_repeats - (v_k - case when v_starts is null then 1 else 0 end);
+    remaining := (v_repeats - v_k)::integer + case when v_starts is null then 1 else 0 end;
   end if;
   if scheduled_at is not null then
     return next;
@@ -2438,7 +2764,7 @@ declare
   v_k bigint;
 begin
   if p_after <= p_anchor then
-    return 0;
+    return 0::bigint;
   end if;
   v_k := greatest(floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1, 0);
   while v_k > 0 and bpm_core.timer_at(p_anchor, p_step, v_k - 1) >= p_after loop
@@ -2544,36 +2870,44 @@ as $$
 $$;
 
 -- from 20_catalog/write_equality.sql
--- jsonpath of left == right. A missing value equals null and differs from everything else; values of different types are undecidable,
--- because a comparison of "5" with 5 is an error in the data and not an answer.
+-- jsonpath of left == right. A missing value equals null and differs from everything else. Values of different types are undecidable,
+-- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside any text.
 create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_a jsonb := case when p_left ->> 'op' = 'path' then p_left else p_right end;
-  v_b jsonb := case when p_left ->> 'op' = 'path' then p_right else p_left end;
-  v_x text;
-  v_y text;
+  v_secret constant text := '@ starts with "__encrypted:"';
+  v_a      jsonb := case when p_left ->> 'op' = 'path' then p_left else p_right end;
+  v_b      jsonb := case when p_left ->> 'op' = 'path' then p_right else p_left end;
+  v_same   text;
+  v_x      text;
+  v_y      text;
 begin
   if v_a ->> 'op' = 'value' then
     return format('(%s == %s)', v_a -> 'value', v_b -> 'value');
   elsif v_b -> 'value' = 'null' then
     return '!' || bpm_core.write_typed(v_a -> 'path', '@ != null');
   elsif v_b ->> 'op' = 'value' then
-    return format('(%s && %s == %s)', bpm_core.write_typed(v_a -> 'path', ''), bpm_core.write_path('$', v_a -> 'path'), v_b -> 'value');
+    v_same := format('%s && %s == %s', bpm_core.write_typed(v_a -> 'path', ''), bpm_core.write_path('$', v_a -> 'path'), v_b -> 'value');
+    if jsonb_typeof(v_b -> 'value') = 'string' then
+      v_same := format('(%s) || (%s && 1 == "1")', v_same, bpm_core.write_typed(v_a -> 'path', v_secret));
+    end if;
+    return '(' || v_same || ')';
   end if;
-  v_x := bpm_core.write_typed(v_a -> 'path', '@.type() != "null"');
-  v_y := bpm_core.write_typed(v_b -> 'path', '@.type() != "null"');
-  return format('((!%s && !%s) || (%1$s && %2$s && %s == %s))', v_x, v_y, bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'));
+  v_x := bpm_core.write_typed(v_a -> 'path', '@ != null');
+  v_y := bpm_core.write_typed(v_b -> 'path', '@ != null');
+  return format('((!(%5$s || %6$s) && ((!%1$s && !%2$s) || (%1$s && %2$s && %3$s == %4$s))) || ((%5$s || %6$s) && 1 == "1"))', v_x, v_y,
+    bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
+    bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
 $$;
 
 -- from 20_catalog/write_ordering.sql
--- jsonpath of an ordering. Numbers are ordered with numbers and texts with texts; anything else is undecidable. jsonpath itself answers
--- false for null, so beside a number the path gets a plus sign, which fails on everything that is no number; elsewhere both types
--- are asked for first, and (1 == "1") says unknown.
+-- jsonpath of an ordering. Numbers are ordered with numbers and texts with texts; anything else is undecidable, and so is an encrypted
+-- text. jsonpath itself answers false for null, so beside a number the path gets a plus sign, which fails on everything that is no
+-- number; elsewhere the types are asked for first, and (1 == "1") says unknown.
 create or replace function bpm_core.write_ordering(p_operator text, p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
@@ -2581,25 +2915,25 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_number constant text := '@.type() == "number"';
-  v_string constant text := '@.type() == "string"';
-  v_left  text := case p_left ->> 'op' when 'path' then bpm_core.write_path('$', p_left -> 'path') else p_left ->> 'value' end;
-  v_right text := case p_right ->> 'op' when 'path' then bpm_core.write_path('$', p_right -> 'path') else p_right ->> 'value' end;
-  v_guard text;
+  v_string constant text := '@.type() == "string" && !(@ starts with "__encrypted:")';
+  v_left   text := case p_left ->> 'op' when 'path' then bpm_core.write_path('$', p_left -> 'path') else (p_left -> 'value')::text end;
+  v_right  text := case p_right ->> 'op' when 'path' then bpm_core.write_path('$', p_right -> 'path') else (p_right -> 'value')::text end;
+  v_guard  text;
 begin
-  v_left := case when jsonb_typeof(p_left -> 'value') = 'string' then (p_left -> 'value')::text else v_left end;
-  v_right := case when jsonb_typeof(p_right -> 'value') = 'string' then (p_right -> 'value')::text else v_right end;
-  if jsonb_typeof(p_left -> 'value') = 'number' or jsonb_typeof(p_right -> 'value') = 'number' then
-    return format('(%s%s %s %s%s)', case p_left ->> 'op' when 'path' then '+' end, v_left, p_operator, case p_right ->> 'op' when 'path' then '+' end, v_right);
-  elsif p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' then
+  if p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' then
     return format('(%s %s %s)', v_left, p_operator, v_right);
-  elsif 'string' in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then
+  elsif jsonb_typeof(p_left -> 'value') = 'number' then
+    return format('(%s %s +%s)', v_left, p_operator, v_right);
+  elsif jsonb_typeof(p_right -> 'value') = 'number' then
+    return format('(+%s %s %s)', v_left, p_operator, v_right);
+  elsif p_left ->> 'op' = 'value' or p_right ->> 'op' = 'value' then
     v_guard := bpm_core.write_typed(coalesce(p_left -> 'path', p_right -> 'path'), v_string);
   else
     v_guard := format('((%s && %s) || (%s && %s))',
       bpm_core.write_typed(p_left -> 'path', v_number), bpm_core.write_typed(p_right -> 'path', v_number),
       bpm_core.write_typed(p_left -> 'path', v_string), bpm_core.write_typed(p_right -> 'path', v_string));
   end if;
-  return format('((%s && %s %s %s) || (!%1$s && 1 == "1"))', v_guard, v_left, p_operator, v_right);
+  return format('((%1$s && %2$s %3$s %4$s) || (!%1$s && 1 == "1"))', v_guard, v_left, p_operator, v_right);
 end
 $$;
 
@@ -2645,7 +2979,7 @@ declare
 begin
   v_finding := bpm_core.fault('InvalidXml',
     'Not well-formed: ' || coalesce(v_parts[2], p_message)
-      || coalesce(format(' (line %s', v_line) || coalesce(format(', column %s', nullif(v_column, 0)), '') || ')', '') || '.',
+      || coalesce(' (line ' || v_line || coalesce(', column ' || nullif(v_column, 0), '') || ')', '') || '.',
     null, null, 'Open the file in an XML editor or export it again.');
   v_finding.line := v_line;
   return v_finding;
@@ -2669,8 +3003,8 @@ end
 $$;
 
 -- from 40_flow/apply_inbox.sql
--- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. One that raises is put back with a backoff;
--- after ten times it is buried as an incident of its instance.
+-- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
+-- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -2684,10 +3018,8 @@ declare
   v_first bpm_core.inbox[];
 begin
   perform 1
-     from bpm_core.inbox i
-    where i.tenant_id = p_tenant_id and i.id = any (p_rows)
-    order by i.id
-      for update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for update) i;
   v_first := array(
     select distinct on (i.target_id) i
       from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
@@ -2700,9 +3032,14 @@ begin
     perform bpm_core.apply_messages(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
-    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+    when deadlock_detected or serialization_failure or query_canceled then
       raise;
     when others then
+      if cardinality(v_first) > 1 then
+        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id])) from unnest(v_first) f);
+      elsif sqlstate = '55P03' then
+        return 0;
+      end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
   return cardinality(v_first);
@@ -2727,13 +3064,16 @@ declare
   v_missed  uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, r.target_id, (r.payload ->> 'message')::uuid as message_id, (r.payload ->> 'subscription')::uuid as subscription_id
-      from unnest(p_rows) r),
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id
+      from unnest(p_rows) r
+     cross join lateral (select s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
-     where s.tenant_id = d.tenant_id and s.id = d.subscription_id and s.state = 'Open'
+     where s.tenant_id = d.tenant_id and s.id = d.subscription_id
     returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -2745,7 +3085,7 @@ begin
     update bpm_core.workflow_instance w
        set lock_version = w.lock_version + 1, variables = w.variables || m.payload
       from consumed c
-      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
   select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
@@ -2755,8 +3095,10 @@ begin
   v_missed := array(
     select d.id
       from unnest(p_rows) r
-      join bpm_core.subscription s on s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid
-      join bpm_core.message d on d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid
+     cross join lateral (select s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select d.id, d.correlated_to from bpm_core.message d
+                          where d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid offset 0) d
      where s.state = 'Closed' and d.correlated_to = s.id);
   perform bpm_core.advance_isolated(v_leaving);
   perform bpm_core.return_messages(p_tenant_id, v_missed);
@@ -2783,7 +3125,27 @@ begin
     join bpm_core.workflow_node n
       on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
    where n.kind = 'TimerBoundary';
-  perform bpm_core.start_timers(v_waits);
+  if v_waits is not null then
+    perform bpm_core.start_timers(v_waits);
+  end if;
+end
+$$;
+
+-- from 40_flow/await_message_key.sql
+-- Waits a moment for a message key somebody holds, shorter than the server takes to look for deadlocks.
+-- Returns:  boolean, whether it is locked for this transaction now.
+create or replace function bpm_core.await_message_key(p_hash bigint)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '200ms'
+as $$
+begin
+  perform pg_advisory_xact_lock(p_hash);
+  return true;
+exception
+  when lock_not_available then
+    return false;
 end
 $$;
 
@@ -2901,6 +3263,25 @@ begin
 end
 $$;
 
+-- from 40_flow/check_positions.sql
+-- The shape of positions as a caller hands them back: an object whose values are all of one JSON type.
+-- p_type: 'object' where each picker has one position, 'array' where each task type has one per priority level.
+-- Raises:   BP400 not ones of ours.
+create or replace function bpm_core.check_positions(p_positions jsonb, p_type text)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_positions is null or p_positions = 'null' then
+    return;
+  elsif jsonb_typeof(p_positions) <> 'object'
+        or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
+    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  end if;
+end
+$$;
+
 -- from 40_flow/check_running.sql
 -- Refuses repairs of instances that are not running.
 -- Raises:   BP409 final, BP423 suspended.
@@ -2962,6 +3343,7 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
+-- That of a starved join names no token: it goes with the tokens that waited there.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -2974,11 +3356,17 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with closed as (
+  with open as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_hosts) h
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
+                          where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id offset 0) i
+     where i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+  closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
-      from unnest(p_hosts) h
-     where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id and i.token_id = h.token_id and i.state = 'Open'
+      from open o
+     where i.tenant_id = o.tenant_id and i.id = o.id
     returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
   buried as (
     update bpm_core.dead_letter d
@@ -3004,11 +3392,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with closed as (
+  with open as materialized (
+    select s.tenant_id, s.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
+     where s.state = 'Open'),
+  closed as (
     update bpm_core.subscription s
        set state = 'Closed'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where s.tenant_id = k.tenant_id and s.token_id = k.id and s.state = 'Open'
+      from open o
+     where s.tenant_id = o.tenant_id and s.id = o.id
     returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,
@@ -3155,8 +3549,13 @@ begin
     end loop;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
-  perform bpm_core.park_tokens(v_arriving, v_hops);
-  perform bpm_core.open_waits(v_waiting);
+  -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
+  if cardinality(v_arriving) > 0 then
+    perform bpm_core.park_tokens(v_arriving, v_hops);
+  end if;
+  if cardinality(v_waiting) > 0 then
+    perform bpm_core.open_waits(v_waiting);
+  end if;
   if cardinality(v_joining) > 0 then
     perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
   end if;
@@ -3181,8 +3580,8 @@ begin
      set state = 'Resolved', resolved_at = v_now, resolved_by = p_actor
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
-     set state = 'Requeued', closed_at = v_now, closed_by = p_actor
-   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open' and d.kind = 'Task';
+     set state = case when d.kind = 'Task' then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
+   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
           jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));
@@ -3192,10 +3591,18 @@ begin
   if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
     return;
   end if;
+  -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
+  perform bpm_core.close_waits(array(
+    select row(t.tenant_id, t.workflow_instance_id, null, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed'));
   update bpm_core.token t
      set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
   perform bpm_core.resume_tokens(p_incident.tenant_id, array[p_incident.token_id]);
+  if p_incident.code = 'JoinStarved' then
+    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+  end if;
 end
 $$;
 
@@ -3282,10 +3689,8 @@ begin
       join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
      where w.ends_process);
   perform 1
-     from bpm_core.process_instance p
-    where p.tenant_id = p_tenant_id and p.id = any (v_processes)
-    order by p.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
   update bpm_core.process_instance p
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
@@ -3399,7 +3804,9 @@ begin
            filter (where c.verdict is null)
     into v_leaving, v_troubles
     from choice c;
-  perform bpm_core.open_incidents(v_troubles);
+  if v_troubles is not null then
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return v_leaving;
 end
 $$;
@@ -3466,12 +3873,15 @@ begin
     else
       -- Start events and boundaries are left, never entered; a graph that says otherwise was not made by the compiler.
       perform bpm_core.fail('BP500', format('Nothing enters a node of kind %s (node %s).', p_kind, (p_arriving[1]).node_id));
+      return null;  -- never reached: fail raises
   end case;
 end
 $$;
 
 -- from 40_flow/enter_parallel_forks.sql
 -- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
+-- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
+-- They inherit its steps: a loop through a fork is a loop.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3484,6 +3894,9 @@ declare
   v_now     timestamptz := bpm_core.now();
   v_leaving bpm_core.moving[];
 begin
+  if cardinality(p_arriving) > 10000 then
+    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
+  end if;
   with ended as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
@@ -3493,13 +3906,14 @@ begin
   select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
     from unnest(p_arriving) a;
   with born as materialized (
-    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id
+    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
       from unnest(p_arriving) a
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
       join bpm_core.workflow_flow f
         on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id),
   kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, parallel_group_id, updated_at)
-    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.group_id, v_now
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
       from born b),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -3554,7 +3968,7 @@ begin
       from arrival a),
   rested as (
     update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
       from arrival a
      where t.tenant_id = a.tenant_id and t.id = a.token_id),
   noted as (
@@ -3679,7 +4093,8 @@ end
 $$;
 
 -- from 40_flow/fire_joins.sql
--- Fires complete rounds: of each round's tokens one goes on, the others are consumed.
+-- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
+-- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
 -- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
@@ -3705,14 +4120,16 @@ begin
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
-           row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by a.flow_id) = 1 as survives
+           row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives
       from unnest(p_rounds) r
-      join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-      join bpm_core.workflow_flow f
-        on f.tenant_id = r.tenant_id and f.workflow_version_id = w.workflow_version_id and f.target_id = r.node_id
-      join bpm_core.parallel_join_arrival a
-        on a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
-       and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round),
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = r.tenant_id and f.workflow_version_id = w.workflow_version_id and f.target_id = r.node_id offset 0) f
+     cross join lateral (select a.token_id, a.flow_id from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                            and a.node_id = r.node_id and a.flow_id = f.flow_id and a.round = r.round offset 0) a
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = a.token_id offset 0) t),
   consumed as (
     update bpm_core.token t
        set state = 'Completed', version = t.version + 1, updated_at = v_now
@@ -3748,14 +4165,12 @@ declare
   v_fired bpm_core.timer[];
 begin
   perform 1
-     from bpm_core.timer t
-    where t.tenant_id = p_tenant_id and t.id = any (p_timers)
-    order by t.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
-      join bpm_core.timer t on t.tenant_id = k.tenant_id and t.id = k.id
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
   fired as (
@@ -3835,6 +4250,9 @@ returns table (seq bigint, at timestamptz, workflow_instance_id uuid, category t
                from_state text, to_state text, actor text, detail jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];
@@ -3869,6 +4287,9 @@ create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];
@@ -4044,10 +4465,12 @@ begin
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
            n.kind, n.interrupting, f.id, f.scheduled_at
       from unnest(p_fired) f
-      join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
-      join bpm_core.workflow_node n
-        on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
-      join bpm_core.token t on t.tenant_id = f.tenant_id and t.id = f.token_id
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
+     cross join lateral (select n.kind, n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state, t.visit from bpm_core.token t
+                          where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
      where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -4067,6 +4490,7 @@ $$;
 -- from 40_flow/lock_instances.sql
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
+-- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
 -- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
 returns void
@@ -4078,11 +4502,12 @@ set jit = off
 as $$
 begin
   perform 1
-     from bpm_core.workflow_instance w
-    where w.tenant_id = p_tenant_id
-      and w.id = any (p_instances)
-    order by w.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+    cross join lateral (
+      select
+        from bpm_core.workflow_instance w
+       where w.tenant_id = k.tenant_id and w.id = k.id
+         for no key update) w;
 end
 $$;
 
@@ -4109,7 +4534,7 @@ end
 $$;
 
 -- from 40_flow/lock_message_keys.sql
--- Locks message keys for this transaction, in ascending order of their hashes: the last class of the lock order.
+-- Locks message keys for this transaction, in ascending order of their hashes: the last class of the lock order. For callers that hold no key yet.
 -- Raises:   55P03 after the caller's lock_timeout.
 create or replace function bpm_core.lock_message_keys(p_hashes bigint[])
 returns void
@@ -4290,6 +4715,9 @@ create or replace function bpm_core.open_lists(p_tenant_id text, p_workflows uui
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 begin
   return (
@@ -4343,7 +4771,7 @@ $$;
 
 -- from 40_flow/open_waits.sql
 -- Opens the message waits of tokens that came to rest at a catch event, under the locks of their keys; a message that arrived earlier
--- is on its way at once, through the inbox. No key to correlate by is an incident.
+-- is on its way at once, through the inbox. No key to correlate by is an incident. A key that another call holds parks the token, for tick.
 -- Writes:   subscription, message, inbox, history_event; token, incident.
 create or replace function bpm_core.open_waits(p_resting bpm_core.moving[])
 returns void
@@ -4357,6 +4785,7 @@ declare
   v_now      timestamptz;
   v_waits    bpm_core.subscription[];
   v_keyless  bpm_core.trouble[];
+  v_busy     bigint[];
 begin
   if cardinality(p_resting) = 0 then
     return;
@@ -4366,10 +4795,13 @@ begin
            case when n.correlation_path is null then p.business_key
                 else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
       from unnest(p_resting) r
-      join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.token_id
-      join bpm_core.workflow_node n on n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id
-      join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.instance_id
-      join bpm_core.process_instance p on p.tenant_id = r.tenant_id and p.id = w.process_instance_id
+     cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
+     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
+     cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+                          where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting' and t.node_id = r.node_id)
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
@@ -4384,7 +4816,10 @@ begin
   if v_waits is null then
     return;
   end if;
-  perform bpm_core.lock_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
+  v_busy := bpm_core.try_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
+  if v_busy <> '{}' then
+    v_waits := bpm_core.park_waits(p_resting, v_waits, v_busy);
+  end if;
   v_now := bpm_core.now();
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
   select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
@@ -4438,6 +4873,30 @@ begin
 end
 $$;
 
+-- from 40_flow/park_waits.sql
+-- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again.
+-- Returns:  subscription[], the waits that can be opened. Writes: as park_tokens.
+create or replace function bpm_core.park_waits(p_resting bpm_core.moving[], p_waits bpm_core.subscription[], p_busy bigint[])
+returns bpm_core.subscription[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_parked uuid[];
+  v_open   bpm_core.subscription[];
+begin
+  select array_agg(w.token_id) filter (where k.hash = any (p_busy)), array_agg(w) filter (where k.hash <> all (p_busy))
+    into v_parked, v_open
+    from unnest(p_waits) w
+   cross join lateral bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) k(hash);
+  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0);
+  return coalesce(v_open, '{}');
+end
+$$;
+
 -- from 40_flow/parse_starts.sql
 -- Reads the items of start_processes and finds the version each one starts. Faults are outcomes of their item.
 -- Returns:  start[], item counts from 1; fresh ids are drawn for every item.
@@ -4461,7 +4920,7 @@ begin
       select w.code, w.version, r.*
         from (select distinct i.code, i.version from item i) w
         left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
-    select row(i.n, i.code, case when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
+    select row(i.n, i.code, case when f.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
@@ -4470,7 +4929,9 @@ begin
                     else f.fault end)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
-     cross join lateral (select bpm_core.variables_fault(i.variables) as fault) f
+     cross join lateral (
+       select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
+         from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
      order by i.n);
 end
 $$;
@@ -4489,10 +4950,10 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
-  if p_last_at is not null
-     and (p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)) then
+  if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
   end if;
@@ -4504,7 +4965,8 @@ begin
   v_now := bpm_core.now();
   v_position.checked_at := v_now;
   v_position.check_cost := v_now - p_began;
-  if p_whole and p_exhausted then
+  -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
+  if p_whole and (p_exhausted or v_passed) then
     v_position.full_at := v_now;
   end if;
   if p_settled then
@@ -4625,25 +5087,36 @@ $$;
 
 -- from 40_flow/read_position.sql
 -- Reads a picker's position as its caller kept it.
--- Returns:  pick_position; all null for none.
+-- Returns:  pick_position; null for none.
 -- Raises:   BP400 not one of ours.
 create or replace function bpm_core.read_position(p_position jsonb)
 returns bpm_core.pick_position
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_keys constant text[] := '{reached_at,reached_id,safe_at,mark_at,horizon,checked_at,check_cost,full_at}';
 begin
-  return jsonb_populate_record(null::bpm_core.pick_position, p_position);
-exception
-  when data_exception or invalid_parameter_value or datatype_mismatch then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  if p_position is null or p_position = 'null' then
+    return null;
+  end if;
+  begin
+    if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
+      return jsonb_populate_record(null::bpm_core.pick_position, p_position);
+    end if;
+  exception
+    when data_exception then
+      null;  -- a value of ours that is no time, id or number: answered like anything else that is not ours
+  end;
+  perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  return null;  -- never reached: fail raises
 end
 $$;
 
 -- from 40_flow/repeat_timers.sql
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
 -- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
--- Writes:   timer.
+-- Writes:   timer, history_event.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
 language plpgsql volatile
@@ -4653,17 +5126,23 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
-                              due_at, remaining, catch_up)
-  select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
-         k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
-    from unnest(p_fired) f
-    join bpm_core.workflow_instance w on w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id
-    join bpm_core.workflow_node n
-      on n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id
-   cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
-   cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
-   where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0;
+  with next as (
+    insert into bpm_core.timer as t (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
+                                due_at, remaining, catch_up)
+    select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
+           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
+      from unnest(p_fired) f
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
+     cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
+     cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
+     where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0
+    returning t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.scheduled_at)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select n.tenant_id, n.workflow_instance_id, p_now, 'TimerStarted', n.token_id, n.node_id, jsonb_build_object('timer', n.id, 'scheduled_at', n.scheduled_at)
+    from next n;
 end
 $$;
 
@@ -4671,7 +5150,7 @@ $$;
 -- Drives a stopped token again after what stopped it was mended: a failed task gets fresh attempts, any other node is entered anew.
 -- If nothing was mended the token stops again at once, with a new incident.
 -- Returns:  one row: incident_id, outcome Done (also when it was resolved before).
--- Raises:   BP403, BP404, BP409 the instance is no longer running or the incident belongs to a rejected approval, BP422 attempts out of 1..1000.
+-- Raises:   BP403, BP404, BP409 it stops a token and the instance is no longer running, or the incident belongs to a rejected approval, BP422 attempts out of 1..1000.
 -- Writes:   incident, dead_letter, task_instance, token, history_event, audit_event, and what the path ahead writes.
 create or replace function bpm.resolve_incident(p_incident_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
 returns table (incident_id uuid, outcome bpm.outcome)
@@ -4698,7 +5177,13 @@ begin
   perform bpm_core.lock_instances(p_tenant_id, array[r_incident.workflow_instance_id]);
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
-    perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
+    -- One that stops no token (a command that failed) may outlive its instance; resolving it is to have seen it.
+    if r_incident.token_id is not null then
+      -- One that stopped no token (a command that failed after its token went on) can also be closed when the instance has ended.
+    if r_incident.token_id is not null then
+      perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
+    end if;
+    end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
   end if;
   return query select p_incident_id, 'Done'::bpm.outcome;
@@ -4744,14 +5229,16 @@ declare
 begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
      where t.state = 'Ready'),
   claimed as (
+    -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
        set state = 'Executing', ready_at = null, version = t.version + 1, updated_at = v_now
       from parked p
-     where t.tenant_id = p.tenant_id and t.id = p.id and t.state = 'Ready' and t.version = p.version
+     where t.tenant_id = p.tenant_id and t.id = p.id and t.version = p.version
     returning t.tenant_id, t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state)
@@ -4760,8 +5247,10 @@ begin
   select array_agg(row(p_tenant_id, c.workflow_instance_id, w.workflow_version_id, c.scope_id, c.id, c.node_id, c.via_flow_id, n.kind)::bpm_core.moving)
     into v_arriving
     from claimed c
-    join bpm_core.workflow_instance w on w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id;
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id offset 0) w
+   cross join lateral (select n.kind from bpm_core.workflow_node n
+                        where n.tenant_id = c.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = c.node_id offset 0) n;
   perform bpm_core.drive_isolated(v_arriving);
   return coalesce(cardinality(v_arriving), 0);
 end
@@ -4769,6 +5258,7 @@ $$;
 
 -- from 40_flow/return_messages.sql
 -- Takes messages back from waits that closed before they could be applied, and offers them again under the locks of their keys.
+-- Raises:   55P03 another call holds one of the keys: apply_inbox leaves the row for the next tick.
 -- Writes:   message, inbox.
 create or replace function bpm_core.return_messages(p_tenant_id text, p_messages uuid[])
 returns void
@@ -4782,10 +5272,12 @@ begin
   if cardinality(p_messages) = 0 then
     return;
   end if;
-  perform bpm_core.lock_message_keys(array(
-    select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
-      join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id));
+  if bpm_core.try_message_keys(array(
+       select bpm_core.message_key_hash(m.tenant_id, m.name, m.correlation_key)
+         from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+         join bpm_core.message m on m.tenant_id = k.tenant_id and m.id = k.id)) <> '{}' then
+    perform bpm_core.fail('55P03', 'Another call holds the key of a message to be given back.');
+  end if;
   update bpm_core.message m
      set state = 'Buffered', correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
@@ -4839,7 +5331,8 @@ $$;
 
 -- from 40_flow/settle_start_keys.sql
 -- Enters the idempotency keys of starts; the first to enter a key wins, also against a concurrent caller, whose end this waits for.
--- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict.
+-- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict. A repeat gets the
+--           first answer even when it could not start any more (archived, the cap lowered since).
 -- Writes:   idempotency_key.
 create or replace function bpm_core.settle_start_keys(p_tenant_id text, p_starts bpm_core.start[], p_now timestamptz)
 returns bpm_core.start[]
@@ -4865,10 +5358,11 @@ begin
                case when k.request_hash = s.request_hash then k.instance_id else s.process_instance_id end,
                case when k.request_hash = s.request_hash then (k.response ->> 'workflow_instance_id')::uuid else s.workflow_instance_id end,
                s.token_id,
-               case when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
-                    when k.request_hash = s.request_hash then 'Done'
+               case when k.request_hash = s.request_hash and k.instance_id <> s.process_instance_id then 'Done'
+                    when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
-               case when k.request_hash <> s.request_hash then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+               case when k.request_hash <> s.request_hash and s.outcome is null
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.idempotency_key k
@@ -4959,7 +5453,8 @@ $$;
 
 -- from 40_flow/start_timers.sql
 -- Starts a timer of the node named by each wait, on the token that rests there (a catch event) or on its host (a boundary event).
--- A rule that yields no time is an incident on the token. Writes: timer, history_event; token, incident.
+-- A rule that yields no time is an incident on the token; what the token offered already is closed, lest it be done while it is stopped.
+-- Writes:   timer, history_event; token, incident, and what close_waits writes.
 create or replace function bpm_core.start_timers(p_waits bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -4979,8 +5474,9 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
            n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+     cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+     cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
       left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
@@ -5001,12 +5497,13 @@ begin
     into v_troubles
     from wait w
    where w.scheduled_at is null;
+  perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
   perform bpm_core.open_incidents(v_troubles);
 end
 $$;
 
 -- from 40_flow/startable_version.sql
--- The version a start runs: the published one, or the one named. Deprecated versions start only when named... never when archived.
+-- The version a start runs: the published one, or the published one named. Archived processes start nothing.
 -- Returns:  no row when there is none.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
 returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
@@ -5020,16 +5517,26 @@ begin
   return query
   select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
     from bpm_core.process_definition d
-    join bpm_core.process_version v
-      on v.tenant_id = d.tenant_id and v.definition_id = d.id
-     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
-    join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
-    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
-    join bpm_core.workflow_node n
-      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.id and n.kind = 'StartEvent' and n.scope_node_id is null
-   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
-   order by b.position
-   limit 1;
+   cross join lateral (
+     select v.tenant_id, v.id
+       from bpm_core.process_version v
+      where v.tenant_id = d.tenant_id and v.definition_id = d.id
+        and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+     offset 0) v
+   cross join lateral (
+     select b.tenant_id, b.workflow_version_id
+       from bpm_core.process_workflow_binding b
+      where b.tenant_id = v.tenant_id and b.process_version_id = v.id
+      order by b.position
+      limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+   cross join lateral (
+     select n.node_id
+       from bpm_core.workflow_node n
+      where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
+      limit 1) n
+   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
 end
 $$;
 
@@ -5066,6 +5573,7 @@ begin
     from ended e;
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
     from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
@@ -5140,7 +5648,8 @@ $$;
 
 -- from 40_flow/tick_messages.sql
 -- Expires buffered messages whose time to live is over. Until then they are not correlated either: every match looks at the clock.
--- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: message, skip locked.
+-- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
+--           was given up before its time, and these come with every poll anyway. Locks: message, skip locked.
 create or replace function bpm_core.tick_messages(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -5176,19 +5685,14 @@ begin
   v_result.done := coalesce(cardinality(v_expired), 0);
   v_last := v_expired[v_result.done];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id, v_result.done < p_limit, p_now);
-  v_result.next_due_at := (
-    select m.expires_at
-      from bpm_core.message m
-     where m.state = 'Buffered' and m.tenant_id = p_tenant_id and m.expires_at > p_now
-     order by m.expires_at
-     limit 1);
   return v_result;
 end
 $$;
 
 -- from 40_flow/tick_timers.sql
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
--- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
+--           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -5217,14 +5721,16 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
-    v_last := bpm_core.last_handled(v_found, v_locked);
+    -- Of one token only the oldest fired; the position stays until the others have.
+    v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
+                   then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '1 minute'
      order by t.due_at
      limit 1);
   return v_result;
@@ -5279,7 +5785,8 @@ language sql stable
 as $$
   select p.variables || w.variables
     from bpm_core.workflow_instance w
-    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   cross join lateral (select p.variables from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
 $$;
 
@@ -5297,11 +5804,38 @@ as $$
 begin
   return array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id
-       and w.id = any (p_instances)
-     order by w.id
-       for no key update skip locked);
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update skip locked) w);
+end
+$$;
+
+-- from 40_flow/try_message_keys.sql
+-- Locks message keys for this transaction as far as they can be had. Its caller may hold other keys already (a tick opens waits kind by kind, a
+-- message may be applied under the lock of its own key), so the order cannot be kept and nobody may wait for long: two that wait for each
+-- other's key part after a moment, and a key that somebody forgot to let go of stops only the token that needs it.
+-- Returns:  bigint[], the hashes that others hold.
+create or replace function bpm_core.try_message_keys(p_hashes bigint[])
+returns bigint[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hash bigint;
+  v_busy bigint[] := '{}';
+begin
+  for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
+    if not pg_try_advisory_xact_lock(v_hash) then
+      -- Keys are held for milliseconds, so a wait is worth it; but only one per call.
+      if v_busy <> '{}' or not bpm_core.await_message_key(v_hash) then
+        v_busy := v_busy || v_hash;
+      end if;
+    end if;
+  end loop;
+  return v_busy;
 end
 $$;
 
@@ -5313,6 +5847,9 @@ create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_ins
 returns uuid[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_workflows uuid[];
@@ -5346,16 +5883,23 @@ declare
   v_accepted bpm_core.accepted[];
 begin
   with answer as materialized (
-    select distinct on (a.task_id) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
+    -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
+    select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
      where a.variables is not null
-     order by a.task_id, a.item),
+     order by a.task_id, a.fencing_token, a.item),
+  held as materialized (
+    -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
+    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash
+      from answer a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now),
   done as (
     update bpm_core.task_instance t
        set state = 'Completed'
-      from answer a
+      from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-       and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (
@@ -5422,7 +5966,7 @@ $$;
 -- Returns:  bytea, sha256 over variables and result in canonical form.
 create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
 returns bytea
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
 
 -- from 50_work/answer_outcome.sql
@@ -5483,10 +6027,12 @@ begin
                       coalesce(e.error ->> 'message', e.error #>> '{}', 'no reason given')),
                jsonb_build_object('task', t.id, 'task_type', t.task_type, 'attempt', t.attempt, 'error', e.error))::bpm_core.trouble
       from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) x
-      join bpm_core.task_instance t on t.tenant_id = x.tenant_id and t.id = x.id
-      join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-      join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id
-      left join bpm_core.execution e on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt);
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = x.tenant_id and t.id = x.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select k.scope_id, k.via_flow_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+      left join lateral (select e.error from bpm_core.execution e
+                          where e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt offset 0) e on true);
   insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, token_id, task_instance_id, incident_id, kind, error, variables, created_at)
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now
@@ -5497,7 +6043,8 @@ $$;
 
 -- from 50_work/check_claim.sql
 -- The arguments every claim of tasks shares.
--- Raises:   BP422 worker, types, limit or lease out of range, or the reserved type of user tasks.
+-- A type named twice would have two positions for one scan.
+-- Raises:   BP422 worker, types, limit or lease out of range, a type named twice, or the reserved type of user tasks.
 create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
 returns void
 language plpgsql stable
@@ -5505,8 +6052,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
-  if coalesce(cardinality(p_types), 0) not between 1 and 100 or array_position(p_types, null) is not null then
-    perform bpm_core.fail('BP422', 'Name 1 to 100 task types.', jsonb_build_object('types', p_types));
+  if coalesce(cardinality(p_types), 0) not between 1 and 100
+     or (select count(distinct y.task_type) from unnest(p_types) y(task_type)) < cardinality(p_types) then
+    perform bpm_core.fail('BP422', 'Name 1 to 100 task types, each once.', jsonb_build_object('types', p_types));
   end if;
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
@@ -5604,11 +6152,13 @@ begin
       from picked p
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
-  select l.slot::integer, l.available_at, l.id, w.process_instance_id, w.id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
+  select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, p.variables || w.variables
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.slot, l.available_at, l.id;
 end
 $$;
@@ -5721,18 +6271,22 @@ $$;
 
 -- from 50_work/close_slots.sql
 -- The positions to hand back after a claim. Types that were not asked for this time are dropped: their position would grow stale.
+-- A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it.
 -- Returns:  jsonb {task_type: [high, normal, low]}.
 create or replace function bpm_core.close_slots(p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz)
 returns jsonb
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_stopped_in integer := (select max(k.slot) from unnest(p_claimed) k);
 begin
   return (
     select jsonb_object_agg(p.task_type, p.positions)
       from (
         select s.task_type,
-               jsonb_agg(to_jsonb(bpm_core.pick_end(s.position, s.look_back, s.settled, s.whole, c.last_at, c.last_id, p_exhausted, p_began))
+               jsonb_agg(to_jsonb(bpm_core.pick_end(s.position, s.look_back, s.settled, s.whole, c.last_at, c.last_id,
+                                                   p_exhausted or s.n < v_stopped_in, p_began))
                          order by s.priority_level) as positions
           from unnest(p_scans) with ordinality s(task_type, priority_level, from_at, from_id, look_back, settled, whole, position, n)
           left join (
@@ -5755,13 +6309,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now timestamptz;
 begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
       from unnest(p_hosts) h
       join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
      where t.state in ('Ready', 'Executing', 'Held', 'Failed')));
+  -- Read after the locks: a claim may have come in between, and its attempt must not end before it began.
+  v_now := bpm_core.now();
   with live as materialized (
     select t.tenant_id, t.id, t.state as before
       from unnest(p_hosts) h
@@ -5846,8 +6402,10 @@ begin
          w.status::text
     from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
-    left join bpm_core.task_instance t on t.tenant_id = a.tenant_id and t.id = a.task_id
-    left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join lateral (select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t
+                        where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
+    left join lateral (select w.status from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w on true
    order by a.item;
 end
 $$;
@@ -5910,8 +6468,9 @@ begin
   v_leaving := array(
     select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
       from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
-      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.instance_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      order by a.item);
   perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);
@@ -5984,7 +6543,7 @@ begin
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error, 'variables', p_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables));
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
     return 'Done'::bpm.outcome;
@@ -6065,7 +6624,9 @@ $$;
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
 -- Returns:  one row per item: item, task_id, outcome (Extended, LeaseLost, Cancelled, NotFound), lease_until.
 -- Raises:   BP400 ill-formed items, BP403, BP422 lease out of range, BP429.
--- Writes:   task_instance. Locks: task_instance, sorted. Never an instance row: no history is written.
+-- Writes:   task_instance.
+-- Locks:    workflow_instance, then task_instance, both sorted. Without the instances a command that closes other tasks of an instance
+--           would stand in a cycle with this one, which holds several of them.
 create or replace function bpm.extend_leases(p_items jsonb, p_lease interval default null, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, lease_until timestamptz)
 language plpgsql volatile security definer
@@ -6081,13 +6642,18 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
   perform bpm_core.check_picker('extend_leases', 1, p_lease);
-  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
+  with held as materialized (
+    select distinct t.tenant_id, t.id
+      from jsonb_array_elements(p_items) i(item)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t
+     where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now)
   update bpm_core.task_instance t
      set lease_until = greatest(t.lease_until, v_now + coalesce(p_lease, t.lease))
-    from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
-   where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
-     and t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now;
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'
@@ -6149,26 +6715,24 @@ set lock_timeout = '10s'
 as $$
 declare
   v_failures bpm_core.failure[];
-  v_settled  jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_failures := bpm_core.parse_failures(p_items);
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select f.task_id from unnest(v_failures) f));
-  select jsonb_object_agg(s.id, case when s.state = 'Ready' then 'Retrying' else 'Failed' end)
-    into v_settled
-    from bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now()) s;
+  perform bpm_core.settle_failures(p_tenant_id, v_failures, false, bpm_core.now());
+  -- Every item is answered from the attempt its token names; only that of the attempt which failed hears when the next begins.
   return query
-  select f.item, f.task_id,
-         coalesce((v_settled ->> f.task_id::text)::bpm.outcome, bpm_core.failure_outcome(p_tenant_id, f.failure)),
-         case when t.state = 'Ready' then t.available_at end
+  select f.item, f.task_id, o.outcome, case when o.outcome = 'Retrying' and t.state = 'Ready' then t.available_at end
     from (select p_tenant_id as tenant_id, f.item, f.task_id, f as failure from unnest(v_failures) f offset 0) f
+   cross join lateral bpm_core.failure_outcome(f.tenant_id, f.failure) o(outcome)
     left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
    order by f.item;
 end
 $$;
 
 -- from 50_work/failure_outcome.sql
--- What to tell a worker whose failure was not accepted now: an unchanged repeat gets the first answer, even when others have tried since.
+-- What to tell a worker of the failure it reported: what the attempt its token names ended with, also when others have tried since.
+-- Something else than it said then is a conflict; an attempt that ended otherwise is lost.
 -- Returns:  outcome.
 create or replace function bpm_core.failure_outcome(p_tenant_id text, p_failure bpm_core.failure)
 returns bpm.outcome
@@ -6251,10 +6815,12 @@ set jit = off
 as $$
 begin
   perform 1
-     from bpm_core.task_instance t
-    where t.tenant_id = p_tenant_id and t.id = any (p_tasks)
-    order by t.id
-      for no key update;
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) order by k.id offset 0) k
+    cross join lateral (
+      select
+        from bpm_core.task_instance t
+       where t.tenant_id = k.tenant_id and t.id = k.id
+         for no key update) t;
 end
 $$;
 
@@ -6298,10 +6864,14 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_due timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   perform bpm_core.check_claim('next_due', p_types, 1, null);
-  return greatest(bpm_core.next_task_due(p_tenant_id, p_types, '-infinity'), bpm_core.now());
+  v_due := bpm_core.next_task_due(p_tenant_id, p_types, '-infinity');
+  -- greatest() passes over nulls: without the question an empty queue would be due now.
+  return case when v_due is not null then greatest(v_due, bpm_core.now()) end;
 end
 $$;
 
@@ -6348,10 +6918,11 @@ begin
   select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
     from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-    join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
    cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
 end
 $$;
@@ -6366,6 +6937,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform bpm_core.check_positions(p_positions, 'array');
   return array(
     select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
       from generate_series(0, 2) l(level)
@@ -6389,11 +6961,14 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
+               case when v.is_plain then v.variables
+                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
-     cross join lateral (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) v(variables)
+     cross join lateral (
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+         from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
 $$;
@@ -6472,7 +7047,8 @@ $$;
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
 -- Returns:  one row per item: item, task_id, outcome (Released, also for a repeat; LeaseLost, Cancelled, NotFound).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
--- Writes:   task_instance, execution. Locks: task_instance, sorted.
+-- Writes:   task_instance, execution.
+-- Locks:    workflow_instance, then task_instance, both sorted; the instances for the reason told at extend_leases.
 create or replace function bpm.release_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -6487,12 +7063,13 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
-      from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) i(item) offset 0) i
-      join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
+      from jsonb_array_elements(p_items) i(item)
+     cross join lateral (select t.* from bpm_core.task_instance t
+                          where t.tenant_id = p_tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t
      where t.state = 'Executing' and t.fencing_token = (i.item ->> 'fencing_token')::bigint and t.lease_until > v_now),
   released as (
     -- Attempts never fall, so the maximum rises instead.
@@ -6512,9 +7089,11 @@ begin
               when t.state = 'Cancelled' then 'Cancelled'
               else 'LeaseLost' end::bpm.outcome
     from (select p_tenant_id as tenant_id, i.* from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
-    left join bpm_core.task_instance t on t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid
-    left join bpm_core.execution e
-      on e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.fencing_token = (i.item ->> 'fencing_token')::bigint
+    left join lateral (select t.id, t.state from bpm_core.task_instance t
+                        where t.tenant_id = i.tenant_id and t.id = (i.item ->> 'task_id')::uuid offset 0) t on true
+    left join lateral (select e.state from bpm_core.execution e
+                        where e.tenant_id = i.tenant_id and e.task_instance_id = t.id
+                          and e.fencing_token = (i.item ->> 'fencing_token')::bigint offset 0) e on true
    order by i.n;
 end
 $$;
@@ -6616,10 +7195,10 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v, t.attempt)) as delay
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
-      join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_id
-      join bpm_core.task_version v on v.tenant_id = t.tenant_id and v.id = t.task_version_id
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
+     cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
@@ -6669,7 +7248,9 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message);
+  -- The attempt keeps all that was said, so that a repeat can be told from another answer.
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
+                   || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
   r_task  bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -6689,14 +7270,15 @@ begin
       perform bpm_core.raise_outcome('task', p_task_id, outcome, 'Done');
     end if;
   end if;
-  instance_status := (select w.status from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
+  instance_status := (select w.status::text from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
   return next;
 end
 $$;
 
 -- from 50_work/tick_leases.sql
 -- The reaper: leases that ran out are failures of kind LeaseExpired. Picks unlocked, locks the instances nobody holds, then the tasks, then looks again.
--- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
+--           was given up before its time, and these come with every poll anyway.
 -- Writes:   as settle_failures. Locks: workflow_instance skip locked, then task_instance.
 create or replace function bpm_core.tick_leases(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -6729,20 +7311,14 @@ begin
     v_failures := array(
       select row(1, t.id, t.fencing_token,
                  jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
-        from (select p_tenant_id as tenant_id, c.* from unnest(v_found) c offset 0) c
-        join bpm_core.task_instance t on t.tenant_id = c.tenant_id and t.id = c.id
+        from unnest(v_found) c
+       cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
        where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
-    v_result.done := (select count(*) from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
-  v_result.next_due_at := (
-    select t.lease_until
-      from bpm_core.task_instance t
-     where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until > p_now
-     order by t.lease_until
-     limit 1);
   return v_result;
 end
 $$;
@@ -7081,7 +7657,7 @@ begin
          jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
     from asked a;
   perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}';
+  return array[]::bpm_core.moving[];
 end
 $$;
 
@@ -7330,6 +7906,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
   v_position := bpm_core.read_position(p_positions -> 'pending');
   select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
@@ -7521,11 +8098,12 @@ declare
      order by e.at desc
      limit 1);
 begin
-  if v_last ->> 'outcome' = p_outcome and coalesce(v_last -> 'receipt', 'null') = coalesce(p_receipt, 'null') then
-    return v_last ->> 'state';
+  if v_last ->> 'outcome' is distinct from p_outcome or coalesce(v_last -> 'receipt', 'null') <> coalesce(p_receipt, 'null') then
+    perform bpm_core.fail('BP409',
+      format('Command %s is %s; only one that is Unknown can be reconciled.', p_command.command_id, p_command.state),
+      jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
-  perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Unknown can be reconciled.', p_command.command_id, p_command.state),
-    jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
+  return v_last ->> 'state';
 end
 $$;
 
@@ -7557,7 +8135,7 @@ begin
     when 'Unknown' then
       state := 'Unknown';
     when 'InProgress', 'NotSent', 'Throttled' then
-      state := case when p_tries_left then 'Pending' when arrived then 'Unknown' else 'Failed' end;
+      state := (case when p_tries_left then 'Pending' when arrived then 'Unknown' else 'Failed' end)::bpm_core.command_state;
       failure := case when state = 'Failed' then 'DeliveryExhausted' end;
     when 'Refused', 'KeyReused' then
       state := 'Failed';
@@ -7632,11 +8210,11 @@ begin
    where a.tenant_id = p_tenant_id and a.outbox_id = v_outbox_id and a.fencing_token = p_mark.fencing_token and a.content_hash is not null
    order by a.content_hash = p_mark.content_hash desc
    limit 1;
-  if r_attempt.repeated then
+  if found and r_attempt.repeated then
     outcome := r_attempt.outcome::text::bpm.outcome;
-    state := r_attempt.outcome;
+    state := r_attempt.outcome::text;
   else
-    outcome := case when r_attempt is not null then 'Conflict' when state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end;
+    outcome := (case when found then 'Conflict' when state = 'Cancelled' then 'Cancelled' else 'LeaseLost' end)::bpm.outcome;
   end if;
 end
 $$;
@@ -7712,7 +8290,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_outcomes constant text[] := '{Sent,NotSent,Unknown,InProgress,Conflict,Refused,KeyReused,Throttled,ReceiverError}';
+  v_outcomes constant text[] := array['Sent', 'NotSent', 'Unknown', 'InProgress', 'Conflict', 'Refused', 'KeyReused', 'Throttled', 'ReceiverError'];
   v_bad      bigint;
 begin
   perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
@@ -7734,7 +8312,8 @@ begin
     select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome',
                nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
                -- A receiver may ask for patience, not for being forgotten.
-               make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8),
+               case when (i.item ->> 'retry_after_seconds') is not null
+                    then make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8) end,
                sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
@@ -7786,7 +8365,7 @@ begin
     return query select p_command_id, bpm_core.first_reconciliation(r_command, p_outcome, p_receipt);
     return;
   end if;
-  v_state := case p_outcome when 'Resend' then 'Pending' else p_outcome end;
+  v_state := (case p_outcome when 'Resend' then 'Pending' else p_outcome end)::bpm_core.command_state;
   if v_state <> r_command.state then
     if v_state = 'Pending' then
       perform bpm_core.allow_resend(r_command);
@@ -7847,7 +8426,8 @@ $$;
 
 -- from 70_delivery/tick_commands.sql
 -- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
--- Returns:  tick_result: rows done, the next position, when the next falls due.
+-- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
+--           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.tick_commands(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -7881,12 +8461,6 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
-  v_result.next_due_at := (
-    select o.lease_until
-      from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id and o.lease_until > p_now
-     order by o.lease_until
-     limit 1);
   return v_result;
 end
 $$;
@@ -7958,7 +8532,7 @@ declare
   v_now   timestamptz := bpm_core.now();
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
-  v_count integer;
+  v_count bigint;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -7984,12 +8558,16 @@ $$;
 
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
+-- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
 -- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
 -- Raises:   BP403.
 create or replace function bpm.check_invariants(p_tenant_id text default '')
 returns table (invariant text, tenant_id text, subject text, detail jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+set work_mem = '32MB'
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
@@ -8239,7 +8817,6 @@ as $$
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
-     ('fired before it was complete', r.fired and r.joined < r.expected),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
   union all
@@ -8511,7 +9088,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_14.sql
--- I-14: replay of history gives the live state: every token, where it stands, in which state.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -8528,6 +9105,21 @@ as $$
                  join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = r.workflow_instance_id
                 where w.created_at >= (select bpm_core.history_since())) r on r.token_id = k.id
    where k.node_id is distinct from r.node_id or k.state::text is distinct from r.state
+  union all
+  select bpm_core.violation_of('I-14', p_tenant_id, 'workflow_instance', w.id::text, 'its variables are not what the patches make',
+           jsonb_build_object('names', (
+             select jsonb_agg(coalesce(l.key, r.key))
+               from jsonb_each(w.variables) l
+               full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
+              where l.value is distinct from r.value)))
+    from bpm_core.workflow_instance w
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+                 from bpm_core.history_event h
+                where h.tenant_id = p_tenant_id and h.detail ? 'variables'
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'VariablesSet')
+                group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
+   where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
+     and w.variables <> coalesce(p.variables, '{}')
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -8660,18 +9252,20 @@ returns setof bpm_core.violation
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_ledger regclass := to_regclass('bpm_core.schema_migrations');
 begin
-  if p_tenant_id <> '' or to_regclass('bpm_core.schema_migrations') is null then
+  if p_tenant_id <> '' or v_ledger is null then
     return;
   end if;
-  return query execute $ledger$
+  return query execute format($ledger$
     select (bpm_core.violation_of('I-22', '', 'migration', m.version::text, 'a version is missing before it, or it was applied before an earlier one',
               jsonb_build_object('name', m.name, 'place', m.place, 'applied_at', m.applied_at, 'before', m.before))).*
       from (select s.version, s.name, s.applied_at, row_number() over (order by s.version) as place,
                    lag(s.applied_at) over (order by s.version) as before
-              from bpm_core.schema_migrations s) m
+              from %s s) m
      where m.version <> m.place or m.applied_at < m.before
-  $ledger$;
+  $ledger$, v_ledger);
 end
 $$;
 
@@ -8684,11 +9278,13 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with told as (
-    select (h.detail ->> 'command')::uuid as command_id, h.workflow_instance_id, h.seq, h.kind, h.from_state, h.to_state,
-           (h.detail ->> 'attempt')::integer as attempt
+    select (h.detail ->> 'command')::uuid as command_id,
+           bool_or(h.kind = 'CommandWritten') as written,
+           bool_or(h.kind = 'CommandRetried' and h.from_state = 'Unknown') as resent,
+           array_agg((h.detail ->> 'attempt')::integer) filter (where h.to_state = 'Pending' and h.from_state <> 'Sending') as released
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id
-       and h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled')),
+     where h.tenant_id = p_tenant_id and h.kind in ('CommandWritten', 'CommandRetried', 'CommandReconciled')
+     group by (h.detail ->> 'command')::uuid),
   lost as (
     select a.outbox_id, max(a.attempt) as attempt
       from bpm_core.delivery_attempt a
@@ -8697,18 +9293,15 @@ as $$
   select bpm_core.violation_of('I-23', o.tenant_id, 'command', o.command_id::text, x.rule,
            jsonb_build_object('state', o.state, 'attempt', o.attempt, 'first_sent_at', o.first_sent_at, 'destination', o.destination_code))
     from bpm_core.outbox o
+    left join told t on t.command_id = o.command_id
     left join lost l on l.outbox_id = o.id
    cross join lateral (values
      ('its payload is not the one that was hashed', o.payload_hash <> bpm_core.payload_hash(o.payload)),
-     ('history does not know its id', not exists (
-        select from told t where t.command_id = o.command_id and t.kind = 'CommandWritten')
-        and o.created_at >= (select bpm_core.history_since())),
-     ('sent again by itself although the profile forbids it',
-      not (o.destination_snapshot ->> 'resend_allowed')::boolean and exists (
-        select from told t where t.command_id = o.command_id and t.kind = 'CommandRetried' and t.from_state = 'Unknown')),
+     ('history does not know its id', o.created_at >= (select bpm_core.history_since()) and not coalesce(t.written, false)),
+     ('sent again by itself although the profile forbids it', t.resent and not (o.destination_snapshot ->> 'resend_allowed')::boolean),
      ('on its way again though nobody decided so',
-      (o.state = 'Pending' and l.attempt = o.attempt or o.state = 'Sending' and l.attempt = o.attempt - 1) and not exists (
-        select from told t where t.command_id = o.command_id and t.attempt = l.attempt and t.to_state = 'Pending' and t.from_state <> 'Sending')))
+      l.attempt = case o.state when 'Pending' then o.attempt when 'Sending' then o.attempt - 1 end
+      and l.attempt <> all (coalesce(t.released, '{}'))))
      x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
   union all
@@ -9093,7 +9686,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   for v_round in 1 .. 1000 loop
-    select coalesce(sum(d.value::integer), 0) into v_done
+    select coalesce(sum(d.value::integer), 0)::integer into v_done
       from bpm.tick(p_limit, null, p_tenant_id) k
      cross join lateral jsonb_each_text(k.done) d;
     v_total := v_total + v_done;
@@ -9114,14 +9707,15 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_ledger  regclass := to_regclass('bpm_core.schema_migrations');
   v_version integer;
   v_name    text;
   v_detail  jsonb := (select jsonb_build_object('api_lowest', v.lowest, 'api_highest', v.highest) from bpm.api_version() v);
 begin
-  if to_regclass('bpm_core.schema_migrations') is null then
+  if v_ledger is null then
     return row('schema', false, false, v_detail || '{"ledger": "absent: run pgbpm migrate"}')::bpm_core.health_check;
   end if;
-  execute 'select m.version, m.name from bpm_core.schema_migrations m order by m.version desc limit 1' into v_version, v_name;
+  execute format('select m.version, m.name from %s m order by m.version desc limit 1', v_ledger) into v_version, v_name;
   return row('schema', v_version is not null, true, v_detail || jsonb_build_object('version', v_version, 'name', v_name))::bpm_core.health_check;
 end
 $$;
@@ -9162,7 +9756,7 @@ $$;
 -- from 80_operation/tick.sql
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows; call again while something was done.
--- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned).
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
 create or replace function bpm.tick(p_limit integer default 100, p_positions jsonb default null, p_tenant_id text default '')
@@ -9181,6 +9775,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker('tick', p_limit, null);
+  perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
@@ -9375,14 +9970,14 @@ begin
   -- The one private function that runs with the rights of whoever reads a view.
   grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   for r_object in
-    select p.oid::regprocedure as signature,
-           array_to_string(array['bpm_admin', case when g.reader then 'bpm_reader' end, case when g.worker then 'bpm_worker' end,
-                                 case when g.operator then 'bpm_operator' end], ', ') as roles
+    select p.oid::regprocedure as signature, r.role_name
       from pg_proc p
       left join bpm_core.function_grant g on g.function_name = p.proname
-     where p.pronamespace = 'bpm'::regnamespace
+     cross join lateral (values
+       ('bpm_reader', g.reader), ('bpm_worker', g.worker), ('bpm_operator', g.operator), ('bpm_admin', true)) r(role_name, may)
+     where p.pronamespace = 'bpm'::regnamespace and r.may
   loop
-    execute format('grant execute on function %s to %s', r_object.signature, r_object.roles);
+    execute format('grant execute on function %s to %I', r_object.signature, r_object.role_name);
   end loop;
 end
 $$;
@@ -9419,6 +10014,24 @@ select h.tenant_id,
  where h.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.history is 'Every change of instance, token, task, timer, message, decision and delivery; per instance in order of seq.';
 
+-- from 20_catalog/views.sql
+-- What the catalog shows: every version of every process of the caller's tenants.
+
+create or replace view bpm.definition with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       v.status::text as status,
+       v.name,
+       d.published_version_id = v.id as is_current,
+       v.created_by,
+       v.published_at,
+       encode(v.content_hash, 'hex') as content_hash
+  from bpm_core.process_definition d
+  join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+
 -- from 40_flow/views.sql
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
 -- that the planner drops those whose columns nobody asked for.
@@ -9436,18 +10049,20 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       (select sum(l.live_tokens)::integer
-          from bpm_core.workflow_instance l
-         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as live_tokens,
-       (select count(*)::integer
-          from bpm_core.workflow_instance l
-          join bpm_core.incident i on i.tenant_id = l.tenant_id and i.workflow_instance_id = l.id and i.state = 'Open'
-         where l.tenant_id = p.tenant_id and l.process_instance_id = p.id) as open_incidents
+       coalesce(w.live_tokens, 0) as live_tokens,
+       coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
     on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+  -- Open incidents are few, so they are counted once for all rows and not once per row.
+  left join (
+    select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
+      from bpm_core.incident i
+      join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
+     where i.state = 'Open'
+     group by l.tenant_id, l.process_instance_id) o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
 
@@ -9734,6 +10349,8 @@ values
   ('api_version', true, true, true),
   ('check_bpmn', true, true, true),
   ('check_invariants', true, true, true),
+  ('get_bpmn', true, true, true),
+  ('get_definition', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
