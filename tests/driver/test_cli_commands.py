@@ -424,7 +424,7 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
     assert told == {"code": "listener", "url": url}
     deploy(cli.database, SENDING)
     start(cli.database, "sending", 2)
-    commands = cli.json("outbox")
+    commands = by_key(cli.json("outbox"))
     assert [(row["state"], row["destination_code"]) for row in commands] == [
         ("Pending", "listener")
     ] * 2
@@ -438,7 +438,7 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
     cli.database.rows("select * from bpm.tick()")
     assert {row["state"] for row in cli.json("outbox")} == {"Unknown"}
     settled = cli.json(
-        "outbox", "reconcile", commands[0]["command_id"], "--outcome", "Sent",
+        "outbox", "reconcile", commands[1]["command_id"], "--outcome", "Sent",
         "--var", "found=true", "--reason", "asked them",
     )  # fmt: skip
     assert settled["state"] == "Sent"
