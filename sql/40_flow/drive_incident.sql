@@ -1,5 +1,5 @@
 -- Under the lock: marks an incident resolved and drives what it stopped.
--- Writes:   incident, dead_letter, audit_event, history_event, and what revive_task or the path ahead writes.
+-- Writes:   incident, dead_letter, audit_event, history_event, inbox, and what revive_task or the path ahead writes.
 create or replace function bpm_core.drive_incident(p_incident bpm_core.incident, p_attempts integer, p_actor text)
 returns void
 language plpgsql volatile
@@ -15,7 +15,7 @@ begin
      set state = 'Resolved', resolved_at = v_now, resolved_by = p_actor
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
-     set state = case when d.kind = 'Task' then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
+     set state = case when d.kind in ('Task', 'Inbox') then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
    where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
@@ -35,7 +35,9 @@ begin
      set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
   perform bpm_core.resume_tokens(p_incident.tenant_id, array[p_incident.token_id]);
-  if p_incident.code = 'JoinStarved' then
+  if p_incident.code = 'InboxPoisoned' then
+    perform bpm_core.revive_inbox(p_incident);
+  elsif p_incident.code = 'JoinStarved' then
     perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
   end if;
 end

@@ -1,4 +1,4 @@
--- Gives the work of a dead letter fresh attempts, on the same token; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
 -- Writes:   as resolve_incident.
@@ -20,8 +20,8 @@ begin
     perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
   elsif r_letter.kind = 'Approval' then
     perform bpm_core.fail('BP409', 'The work was refused by an approver; it cannot be requeued.', null, 'Start the process again if it is to be decided anew.');
-  elsif r_letter.kind <> 'Task' then
-    perform bpm_core.fail('BP409', format('A dead letter of kind %s is not requeued.', r_letter.kind), null, 'See bpm.reconcile_command.');
+  elsif r_letter.kind = 'Command' then
+    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
   end if;
