@@ -64,7 +64,7 @@ select is(test.tick('tokens'), 0, 'which is not resumed');
 
 -- Many parked, a batch at a time
 select count(s.*) as started from bpm.start_processes((select jsonb_agg('{"code": "endless", "variables": {"stop": false}}'::jsonb) from generate_series(1, 5))) s \gset
-update bpm_core.workflow_instance w set variables = '{"stop": true}' where w.status = 'Running' and w.workflow_version_id = (select v.workflow_version_id from bpm_core.workflow_instance v where v.id = test.workflow(:'e'));
+select count(bpm.set_variables(i.process_instance_id, '{"stop": true}')) as told from bpm.instance i where i.status = 'Running' and i.process_code = (select x.process_code from bpm.instance x where x.process_instance_id = :'e') \gset
 select is(test.tick('tokens', 2) || ' ' || test.tick('tokens', 2) || ' ' || test.tick('tokens', 2) || ' ' || test.tick('tokens', 2), '2 2 1 0', 'a batch at a time, each once');
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
