@@ -1,0 +1,35 @@
+-- bpm.set_variables and bpm.get_variables.
+begin;
+select plan(22);
+select bpm.deploy_bpmn(test.linear('job', 'work')) is not null as deployed \gset
+select test.start('job', '{"a": 1, "b": 2}') as p \gset
+select w.lock_version as before from bpm_core.workflow_instance w where w.id = test.workflow(:'p') \gset
+
+select is(bpm.set_variables(:'p', '{"b": 3, "c": "__var:1:{\"x\": 1}", "d": null}', 'ann'), '{"a": 1, "b": 3, "c": {"x": 1}, "d": null}'::jsonb, 'only the keys named change; the answer is how they are now');
+select is(bpm.get_variables(:'p'), '{"a": 1, "b": 3, "c": {"x": 1}, "d": null}'::jsonb, 'as they are read');
+select is((select c.variables from bpm.claim_tasks('w', '{work}') c), '{"a": 1, "b": 3, "c": {"x": 1}, "d": null}'::jsonb, 'and as the worker gets them');
+select is((select h.actor || ' ' || h.detail from bpm.get_history(:'p') h where h.kind = 'VariablesSet'), 'ann {"variables": {"b": 3, "c": {"x": 1}, "d": null}}', 'history has the patch');
+select is((select e.actor || ' ' || e.action || ' ' || e.detail from bpm_core.audit_event e where e.aggregate_id = :'p'), 'ann SetVariables {"names": ["b", "c", "d"]}', 'audit the names');
+select is((select w.lock_version - :before from bpm_core.workflow_instance w where w.id = test.workflow(:'p')), 1, 'the instance is written once');
+select is((select p.variables from bpm_core.process_instance p where p.id = :'p'), '{"a": 1, "b": 2}'::jsonb, 'what it was started with stays on record');
+select is(bpm.set_variables(:'p', '{}'), bpm.get_variables(:'p'), 'an empty patch changes nothing');
+
+-- Refused
+select throws_ok(format('select bpm.set_variables(%L, ''[]'')', :'p'), 'BP422', null, 'variables that are no object');
+select throws_ok(format('select bpm.set_variables(%L, null)', :'p'), 'BP422', null, 'none');
+select throws_ok(format('select bpm.set_variables(%L, ''{"x": "__odd:1"}'')', :'p'), 'BP422', null, 'a value that forges a reserved prefix');
+select throws_ok($$select bpm.set_variables('00000000-0000-7000-8000-000000000001', '{}')$$, 'BP404', null, 'a process that is not there');
+select throws_ok(format('select bpm.set_variables(%L, ''{}'', p_tenant_id => ''nobody'')', :'p'), 'BP403', null, 'a tenant that is not ours');
+select throws_ok($$select bpm.get_variables('00000000-0000-7000-8000-000000000001')$$, 'BP404', null, 'nor has it variables');
+select throws_ok($$select bpm.get_variables(null)$$, 'BP404', null, 'no process, no variables');
+select throws_ok(format('select bpm.get_variables(%L, ''nobody'')', :'p'), 'BP403', null, 'another tenant''s are not ours to read');
+select bpm.create_tenant('Other', 'other') is not null as made \gset
+select throws_ok(format('select bpm.get_variables(%L, ''other'')', :'p'), 'BP404', null, 'nor are ours another tenant''s');
+select throws_ok(format('select bpm.set_variables(%L, ''{"x": 1}'', p_tenant_id => ''other'')', :'p'), 'BP404', null, 'to read or to set');
+select is((select count(*) from bpm.get_history(:'p') h where h.kind = 'VariablesSet'), 2::bigint, 'nothing was written by them');
+select bpm.cancel_process(:'p') is not null as cancelled \gset
+select throws_ok(format('select bpm.set_variables(%L, ''{"x": 1}'')', :'p'), 'BP409', null, 'a process that has ended');
+select is(bpm.get_variables(:'p') - '{a,b,c,d}'::text[], '{}'::jsonb, 'keeps its variables');
+select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
+select * from finish();
+rollback;
