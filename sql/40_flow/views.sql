@@ -1,7 +1,14 @@
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
 -- that the planner drops those whose columns nobody asked for.
 
+-- Open incidents are few, so they are counted once for all rows and not once per row.
 create or replace view bpm.instance with (security_barrier) as
+with open_incident as (
+  select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
+    from bpm_core.incident i
+    join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
+   where i.state = 'Open'
+   group by l.tenant_id, l.process_instance_id)
 select p.tenant_id,
        p.id as process_instance_id,
        w.id as workflow_instance_id,
@@ -21,13 +28,7 @@ select p.tenant_id,
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
     on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
-  -- Open incidents are few, so they are counted once for all rows and not once per row.
-  left join (
-    select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
-      from bpm_core.incident i
-      join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
-     where i.state = 'Open'
-     group by l.tenant_id, l.process_instance_id) o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
+  left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
 
