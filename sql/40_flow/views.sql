@@ -8,7 +8,9 @@ with open_incident as (
     from bpm_core.incident i
     join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
    where i.state = 'Open'
-   group by l.tenant_id, l.process_instance_id)
+   group by l.tenant_id, l.process_instance_id
+)
+
 select p.tenant_id,
        p.id as process_instance_id,
        w.id as workflow_instance_id,
