@@ -59,6 +59,11 @@ select t.outcome from bpm.throw_error(
   p_variables => %s::jsonb, p_tenant_id => %s) t
 """
 
+_LEASED = """
+select (select count(*) from bpm.task t where t.tenant_id = %s and t.state = 'Executing')
+     + (select count(*) from bpm.command c where c.tenant_id = %s and c.state = 'Sending') as held
+"""
+
 Row = dict[str, Any]
 
 
@@ -141,6 +146,10 @@ class Gateway:
         """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …"""
         row = await self._row(_TICK, limit, positions, tenant)
         return Ticked(row["done"] or {}, row["positions"], row["due_in"])
+
+    async def leased(self, tenant: str) -> int:
+        """How many tasks and commands anybody holds under a lease, run out or not."""
+        return int((await self._row(_LEASED, tenant, tenant))["held"])
 
     async def set_call(self, function: str, tenant: str, items: Sequence[str]) -> list[Row]:
         """``complete_tasks``, ``fail_tasks``, ``release_tasks`` or ``mark_commands``.

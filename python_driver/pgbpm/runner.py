@@ -91,6 +91,7 @@ class Runner:
         self._stop = asyncio.Event()
         self._stop_sending = asyncio.Event()
         self._activity = 0
+        self._serving: list[str] = []
         self._complaints: dict[tuple[str, str], str] = {}
         self._repeater = Repeater()
         self._pool: AsyncPool = database.async_pool(
@@ -126,7 +127,7 @@ class Runner:
 
     async def run(self) -> None:
         """Serve until :meth:`stop`, or (``until_idle``) until tick, tasks and commands have
-        nothing due, nothing runs, and nothing falls due within ``runner.idle_grace_s``.
+        nothing due, nobody holds a lease, and nothing falls due within ``runner.idle_grace_s``.
 
         Raises :class:`MigrationError` when the database serves another version of the functions,
         and ``psycopg`` errors when the first connection fails.
@@ -349,6 +350,7 @@ class Runner:
         tenants = self._tenants
         if tenants is None:
             tenants = await self._repeater("tenants_with_work", self._gateway.tenants, look=True)
+        self._serving = tenants
         for a_round in self._rounds:
             a_round.serve(tenants)
 
@@ -363,10 +365,23 @@ class Runner:
     async def _watch_idle(self) -> None:
         loop = asyncio.get_running_loop()
         grace = self._config.runner.idle_grace_s
-        while not self._idle(loop.time() + grace):  # noqa: ASYNC110  several conditions at once
+        while not (  # noqa: ASYNC110  several conditions at once
+            self._idle(loop.time() + grace) and await self._nobody_works()
+        ):
             await asyncio.sleep(0.01)
         logger.info("nothing is due within %g s", grace)
         self.stop()
+
+    async def _nobody_works(self) -> bool:
+        """Whether no lease is held: what another runner has in hand, dead or alive, comes back."""
+        try:
+            held = [await self._gateway.leased(tenant) for tenant in self._serving]
+        except (GaveUp, psycopg.Error):
+            return False  # away: the rounds say so, and ask again
+        if any(held):
+            logger.debug("%d leases are held by others", sum(held))
+            await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
+        return not any(held)
 
     def _idle(self, horizon: float) -> bool:
         if len(self._attempts) or self.results.pending or self._sending:
