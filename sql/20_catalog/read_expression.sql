@@ -9,7 +9,7 @@ as $$
 declare
   v_juel   text[] := regexp_match(p_source, '^(\s*[$#]\{)(.*)\}\s*$');
   v_equals text[] := regexp_match(p_source, '^(\s*=)(?!=)(.*)$');
-  v_feel   boolean := v_equals is not null or (v_juel is null and p_language ~* 'feel');
+  v_feel   boolean := v_equals is not null or (v_juel is null and coalesce(p_language ~* 'feel', false));
   v_marks  text[] := coalesce(v_juel, v_equals, array['', p_source]);
   v_tokens bpm_core.expression_token[];
   v_step   bpm_core.expression_step;

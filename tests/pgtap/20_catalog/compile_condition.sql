@@ -4,7 +4,7 @@ begin;
 create temp table golden (source text, variables jsonb, expected boolean);
 insert into golden values
   -- literals and words
-  ('${true}', '{}', true), ('${false}', '{}', false), ('#{true}', '{}', true), ('${ true }', '{}', true), ('true', '{}', true),
+  ('${true}', '{}', true), ('${false}', '{}', false), ('#{true}', '{}', true), ('${ true }', '{}', true), ('true', '{}', true), ('x == ''No''', '{"x": "No"}', true),
   ('${1 == 1}', '{}', true), ('${1 < 2}', '{}', true), ('${"a" eq ''a''}', '{}', true), ('${1 ne 1}', '{}', false), ('${null == null}', '{}', true),
   ('${2 le 2 and 2 ge 2 and not (2 lt 2) and !(2 gt 2)}', '{}', true),
   -- equality: two-valued for what is missing or null

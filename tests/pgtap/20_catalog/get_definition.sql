@@ -20,6 +20,7 @@ select throws_ok($$select * from bpm.get_definition('p', p_tenant_id => 'nobody'
 select throws_ok($$select bpm.get_bpmn('p', p_tenant_id => 'nobody')$$, 'BP403', null, 'BP403');
 
 create role catalog_stranger;
+grant bpm_reader to catalog_stranger;
 grant usage on schema bpm to catalog_stranger;
 grant select on bpm.definition to catalog_stranger;
 set local role catalog_stranger;

@@ -1,0 +1,181 @@
+"""Every file of a folder of other people's BPMN files: a complete answer, never an exception.
+
+The folder is named by ``PGBPM_CORPUS`` (default ``../shared/corpus`` beside the checkout). Where
+there is none, the tests say so and are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from tests.support.database import TestDatabase
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CORPUS = Path(os.environ.get("PGBPM_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
+FILES = sorted([*CORPUS.glob("*.bpmn"), *CORPUS.glob("*.bpmn20.xml")]) if CORPUS.is_dir() else []
+BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
+DI = "http://www.omg.org/spec/BPMN/20100524/DI"
+CODES = {
+    *("InvalidXml", "NoProcess", "NoStartEvent", "MultipleStartEvents", "NoEndEvent"),
+    *("SequenceFlowSourceNotFound", "SequenceFlowTargetNotFound", "OrphanNode", "DeadEnd"),
+    *("ExclusiveGatewayNoDefault", "ParallelGatewayInvalidShape", "DuplicateId", "TooLarge"),
+    *("UnknownReference", "InvalidTimer", "InvalidCondition", "UnsupportedElement"),
+}
+NOT_EXECUTED = {
+    *("scriptTask", "businessRuleTask", "callActivity", "subProcess", "transaction"),
+    *("adHocSubProcess", "inclusiveGateway", "eventBasedGateway", "complexGateway"),
+}
+
+needs_corpus = pytest.mark.skipif(
+    not FILES, reason=f"no corpus: {CORPUS} holds no BPMN file (set PGBPM_CORPUS)"
+)
+each_file = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
+WELL_FORMED = [file for file in FILES if not file.name.startswith("bad-")]
+each_well_formed_file = pytest.mark.parametrize(
+    "file", WELL_FORMED, ids=[file.name for file in WELL_FORMED]
+)
+
+
+def check(database: TestDatabase, xml: str) -> list[dict[str, Any]]:
+    """What ``bpm.check_bpmn`` says."""
+    return database.rows("select * from bpm.check_bpmn(%s)", [xml])
+
+
+@needs_corpus
+@each_file
+def test_every_finding_is_complete(file: Path, database: TestDatabase) -> None:
+    """Each fault has a known code, a message, and names an element of the file, at its line."""
+    xml = file.read_text(encoding="utf-8")
+    lines = xml.splitlines()
+    for row in check(database, xml):
+        assert row["message"], row
+        if row["severity"] == "fault":
+            assert row["code"] in CODES, row
+        if row["code"] in {"InvalidXml", "NoProcess", "TooLarge"}:
+            continue
+        element = row["flow_id"] or row["node_id"]
+        assert element, row
+        assert element in row["message"], row
+        assert element in lines[row["line"] - 1], row
+
+
+@needs_corpus
+@each_file
+def test_check_and_deploy_agree(file: Path, fresh_database: TestDatabase) -> None:
+    """A file deploys with its warnings, or is refused with the same list and leaves nothing."""
+    xml = file.read_text(encoding="utf-8")
+    findings = check(fresh_database, xml)
+    faults = [row for row in findings if row["severity"] == "fault"]
+    keys = ("code", "message", "node_id", "flow_id", "line", "hint")
+    if faults:
+        with pytest.raises(psycopg.DatabaseError) as refusal:
+            fresh_database.rows("select * from bpm.deploy_bpmn(%s)", [xml])
+        assert refusal.value.sqlstate == "BP422"
+        detail = json.loads(refusal.value.diag.message_detail or "")
+        assert detail["faults"] == [{key: row[key] for key in keys} for row in faults]
+        assert fresh_database.value("select count(*) from bpm_core.process_definition") == 0
+    else:
+        first = fresh_database.rows("select * from bpm.deploy_bpmn(%s)", [xml])
+        again = fresh_database.rows("select * from bpm.deploy_bpmn(%s)", [xml])
+        assert first
+        assert all(row["is_new"] and row["version"] == 1 for row in first)
+        assert all(not row["is_new"] and row["version"] == 1 for row in again)
+        assert len(first[0]["warnings"]) == len(findings)
+
+
+@needs_corpus
+@each_well_formed_file
+def test_no_element_is_passed_over(file: Path, database: TestDatabase) -> None:
+    """Whatever is in the processes and not executed is named by a fault, nested or not."""
+    xml = file.read_text(encoding="utf-8")
+    findings = check(database, xml)
+    left_out = {
+        row["node_id"]
+        for row in findings
+        if row["code"] in {"NotExecutable", "EmptyProcess"} and "not deployed" in row["message"]
+    }
+    named = {row["node_id"] for row in findings if row["code"] == "UnsupportedElement"}
+    for process in ET.fromstring(xml).iter(f"{{{BPMN}}}process"):
+        if process.get("id") in left_out:
+            continue
+        unexecuted = {
+            element.get("id")
+            for element in process.iter()
+            if element.tag.removeprefix(f"{{{BPMN}}}") in NOT_EXECUTED
+            or any("LoopCharacteristics" in child.tag for child in element)
+        }
+        assert unexecuted <= named, unexecuted - named
+
+
+@needs_corpus
+@each_well_formed_file
+def test_rows_are_those_of_another_parser(file: Path, database: TestDatabase) -> None:
+    """The reader's rows equal what Python's XML parser sees: order, nesting, ids and attributes."""
+    xml = file.read_text(encoding="utf-8")
+    rows = database.rows(
+        "select e.pos, e.parent, e.tag, e.id, e.attributes"
+        " from bpm_core.read_bpmn(%s) r, unnest(r.elements) e"
+        " where e.space = 'bpmn' order by e.pos",
+        [xml],
+    )
+    expected: list[tuple[str, str | None, str | None, dict[str, str]]] = []
+
+    def walk(element: ET.Element, above: str | None) -> None:
+        for child in element:
+            if child.tag == f"{{{DI}}}BPMNDiagram":
+                continue
+            tag = re.sub(r"^\{.*\}", "", child.tag)
+            if child.tag.startswith(f"{{{BPMN}}}"):
+                plain = {k: v for k, v in child.attrib.items() if not k.startswith("{")}
+                expected.append((tag, child.get("id"), above, plain))
+            walk(child, tag)
+
+    walk(ET.fromstring(xml), None)
+    by_pos = {row["pos"]: row["tag"] for row in rows}
+    seen = [
+        (
+            row["tag"],
+            row["id"],
+            by_pos.get(row["parent"]),
+            {k: v for k, v in row["attributes"].items() if ":" not in k},
+        )
+        for row in rows
+    ]
+    assert [(t, i, a) for t, i, _, a in seen] == [(t, i, a) for t, i, _, a in expected]
+    for mine, other in zip(seen, expected, strict=True):
+        if mine[2] is not None:
+            assert mine[2] == other[2], mine
+
+
+@needs_corpus
+def test_hostile_files_are_refused_unread(database: TestDatabase) -> None:
+    """The two files that are broken or hostile on purpose: one fault each, and which."""
+    bad = {
+        file.name: check(database, file.read_text(encoding="utf-8"))
+        for file in FILES
+        if file.name.startswith("bad-")
+    }
+    if not bad:
+        pytest.skip("this corpus has no bad-… file")
+    assert all([row["code"] for row in rows] == ["InvalidXml"] for rows in bad.values()), bad
+
+
+OWN = sorted((CHECKOUT / "tests" / "bpmn").glob("*.bpmn"))
+
+
+@pytest.mark.parametrize("file", OWN, ids=[file.name for file in OWN])
+def test_our_own_files_have_no_fault(file: Path, database: TestDatabase) -> None:
+    """What we draw ourselves deploys, and the only open point is where commands go."""
+    findings = check(database, file.read_text(encoding="utf-8"))
+    assert {row["code"] for row in findings} <= {"UnknownDestination"}, findings
+
+
+def test_there_is_the_demo_process() -> None:
+    assert "order.bpmn" in {file.name for file in OWN}
