@@ -16,7 +16,7 @@ from tests.docs.blocks import CHECKOUT, RUN, Block, blocks
 from tests.docs.session import Psql, Shell, fits
 
 _PROMPT = re.compile(r"^(?P<database>\w+)(?P<more>[=-])[#>] ?(?P<text>.*)$")
-_SERVER = 'psql "$(pgbpm server url)"'
+_SERVER = 'psql "${BPM__DATABASE__URL:-$(pgbpm server url)}"'
 
 
 def to_do(page: Path) -> list[Block]:
@@ -124,8 +124,9 @@ class Reader:
             assert code == int(block.marks.get("exit", 0)), f"{block.where} ended {code}:\n{said}"
 
     def _script(self, block: Block) -> None:
-        """A block of plain SQL goes to the server of the page."""
+        """A block of plain SQL goes to the server of the page, which is made if need be."""
         if self.scripts is None:
+            self.shell.run("pgbpm server start && pgbpm migrate")
             self.scripts = Psql(_SERVER, self.shell)
         said = self.scripts.run(block.text)
         assert "ERROR:" not in said, f"{block.where}:\n{said}"
