@@ -142,8 +142,11 @@ class Gateway:
         items = read_exact(row["items"] or "[]")
         return Claim(items, row["positions"], row["due_in"], row["server_time"], asked_at)
 
-    async def tick(self, tenant: str, limit: int, positions: str | None) -> Ticked:
-        """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …"""
+    async def tick(self, tenant: str, limit: int | None, positions: str | None) -> Ticked:
+        """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …
+
+        ``limit``: rows per kind; None: as set in the database.
+        """
         row = await self._row(_TICK, limit, positions, tenant)
         return Ticked(row["done"] or {}, row["positions"], row["due_in"])
 

@@ -38,7 +38,6 @@ _MOST_TYPES = 100
 _RESULTS_AHEAD = 5
 _IDLE_POLL_S = 0.1
 _DEFAULT_TICK_S = 0.25
-_TICK_LIMIT = 100
 _AFTER_DRAIN_S = 5.0
 _LEASE_MARGIN_S = 1.0
 _LEVELS = {"Sent": logging.DEBUG, "Throttled": logging.INFO}
@@ -246,7 +245,7 @@ class Runner:
         return seen
 
     async def _tick(self, tenant: str) -> Look:
-        limit = self._config.engine.timer_batch_size or _TICK_LIMIT
+        limit = self._config.engine.timer_batch_size
         positions = self._tick_positions.pop(tenant, None)
         ticked = await self._repeater(
             "tick", lambda: self._gateway.tick(tenant, limit, positions), look=True

@@ -2,7 +2,7 @@
 -- Returns:  jsonb object.
 create or replace function bpm_core.decode_variables(p_variables jsonb)
 returns jsonb
-language plpgsql stable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin

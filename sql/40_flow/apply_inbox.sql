@@ -14,7 +14,7 @@ declare
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for update) i;
+    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
   v_first := array(
     select distinct on (i.target_id) i
       from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
@@ -31,7 +31,7 @@ begin
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id])) from unnest(v_first) f);
+        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
         return 0;
       end if;

@@ -4,6 +4,9 @@ create or replace function bpm_core.gateway_trouble(p_token bpm_core.moving, p_f
 returns bpm_core.trouble
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_flows jsonb;

@@ -7,7 +7,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_keys constant text[] := '{reached_at,reached_id,safe_at,mark_at,horizon,checked_at,check_cost,full_at}';
+  v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
 begin
   if p_position is null or p_position = 'null' then
     return null;

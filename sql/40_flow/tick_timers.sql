@@ -28,7 +28,7 @@ begin
   v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
     -- Of one token only the oldest fired; the position stays until the others have.
     v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
                    then bpm_core.last_handled(v_found, v_locked) end;

@@ -9,12 +9,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_hash bigint;
-  v_busy bigint[] := '{}';
+  v_busy bigint[] := array[]::bigint[];
 begin
   for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
     if not pg_try_advisory_xact_lock(v_hash) then
       -- Keys are held for milliseconds, so a wait is worth it; but only one per call.
-      if v_busy <> '{}' or not bpm_core.await_message_key(v_hash) then
+      if cardinality(v_busy) > 0 or not bpm_core.await_message_key(v_hash) then
         v_busy := v_busy || v_hash;
       end if;
     end if;

@@ -12,6 +12,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now      timestamptz;
   v_result bpm_core.tick_result;
   r_scan     record;
   v_found    bpm_core.candidate[];
@@ -30,13 +31,15 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.lock_tasks(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    -- The clock once more, after the locks: it is what history will say.
+    v_now := bpm_core.now();
     v_failures := array(
       select row(1, t.id, t.fencing_token,
                  jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
         from unnest(v_found) c
        cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
-       where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
-    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+       where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= v_now);
+    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, v_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,

@@ -1,9 +1,9 @@
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
--- Idempotent; any number of callers at once. Each kind handles at most p_limit rows; call again while something was done.
+-- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
-create or replace function bpm.tick(p_limit integer default 100, p_positions jsonb default null, p_tenant_id text default '')
+create or replace function bpm.tick(p_limit integer default null, p_positions jsonb default null, p_tenant_id text default '')
 returns table (done jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -13,23 +13,25 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
+  v_limit    integer;
   v_kind     text;
   v_position bpm_core.pick_position;
   v_tick     bpm_core.tick_result;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_picker('tick', p_limit, null);
+  v_limit := coalesce(p_limit, (bpm_core.setting_value('engine.timer_batch_size', '100'))::integer);
+  perform bpm_core.check_picker('tick', v_limit, null);
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
-    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, p_limit, v_position, bpm_core.now());
+    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
     positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, p_limit));
+  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
 $$;

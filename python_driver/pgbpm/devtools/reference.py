@@ -1,6 +1,6 @@
-"""``make reference``: write ``docs/reference/functions.md`` from the contracts on top of the SQL files.
+"""``make reference``: write ``docs/reference/functions.md`` from the contracts in the SQL files.
 
-The contract is the only place where a public function is described; this page cannot say anything else.
+A contract is the only place where a public function is described; the page says nothing else.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ _ROOMS = {
     "90_access": "Access: who may",
 }
 _FUNCTION = re.compile(
-    r"create or replace function bpm\.(?P<name>\w+)\s*\((?P<arguments>.*?)\)\s*returns (?P<result>.*?)\s+language",
+    r"create or replace function bpm\.(?P<name>\w+)\s*\((?P<arguments>.*?)\)"
+    r"\s*returns (?P<result>.*?)\s+language",
     re.S,
 )
 _HEAD = """\
 # Functions
 
-Written from the contracts in `sql/` by `make reference`; a test keeps it so. All are in schema `bpm`. Call them with named
-arguments; columns and parameters are only ever added. What the BP codes mean stands in [errors.md](errors.md).
+Written from the contracts in `sql/` by `make reference`; a test keeps it so. All are in schema
+`bpm`. Call them with named arguments; columns and parameters are only ever added. What the BP codes
+mean stands in [errors.md](errors.md).
 """
 
 
@@ -64,7 +66,10 @@ def functions(root: Path) -> Iterator[Function]:
                 arguments = re.sub(r"\s+", " ", found["arguments"]).strip()
                 result = re.sub(r"\s+", " ", found["result"]).strip()
                 yield Function(
-                    room, found["name"], f"bpm.{found['name']}({arguments})\n  → {result}", _contract(text)
+                    room,
+                    found["name"],
+                    f"bpm.{found['name']}({arguments})\n  → {result}",
+                    _contract(text),
                 )
 
 
@@ -77,7 +82,8 @@ def page(root: Path) -> str:
             room = function.room
             parts.append(f"\n## {_ROOMS[room]}\n")
         parts.append(
-            f"\n### {function.name}\n\n```\n{function.signature}\n```\n\n```text\n{function.contract}\n```\n"
+            f"\n### {function.name}\n\n"
+            f"```\n{function.signature}\n```\n\n```text\n{function.contract}\n```\n"
         )
     return "".join(parts)
 
