@@ -295,7 +295,7 @@ $$;
 -- Returns:  jsonb object.
 create or replace function bpm_core.decode_variables(p_variables jsonb)
 returns jsonb
-language plpgsql stable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -2466,7 +2466,7 @@ as $$
 declare
   v_juel   text[] := regexp_match(p_source, '^(\s*[$#]\{)(.*)\}\s*$');
   v_equals text[] := regexp_match(p_source, '^(\s*=)(?!=)(.*)$');
-  v_feel   boolean := v_equals is not null or (v_juel is null and p_language ~* 'feel');
+  v_feel   boolean := v_equals is not null or (v_juel is null and coalesce(p_language ~* 'feel', false));
   v_marks  text[] := coalesce(v_juel, v_equals, array['', p_source]);
   v_tokens bpm_core.expression_token[];
   v_step   bpm_core.expression_step;
@@ -3019,7 +3019,7 @@ declare
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for update) i;
+    cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
   v_first := array(
     select distinct on (i.target_id) i
       from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
@@ -3036,7 +3036,7 @@ begin
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id])) from unnest(v_first) f);
+        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
         return 0;
       end if;
@@ -3564,7 +3564,7 @@ $$;
 
 -- from 40_flow/drive_incident.sql
 -- Under the lock: marks an incident resolved and drives what it stopped.
--- Writes:   incident, dead_letter, audit_event, history_event, and what revive_task or the path ahead writes.
+-- Writes:   incident, dead_letter, audit_event, history_event, inbox, and what revive_task or the path ahead writes.
 create or replace function bpm_core.drive_incident(p_incident bpm_core.incident, p_attempts integer, p_actor text)
 returns void
 language plpgsql volatile
@@ -3580,7 +3580,7 @@ begin
      set state = 'Resolved', resolved_at = v_now, resolved_by = p_actor
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
-     set state = case when d.kind = 'Task' then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
+     set state = case when d.kind in ('Task', 'Inbox') then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
    where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
@@ -3600,7 +3600,9 @@ begin
      set state = 'Ready', ready_at = v_now, attempt = t.attempt + 1, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed';
   perform bpm_core.resume_tokens(p_incident.tenant_id, array[p_incident.token_id]);
-  if p_incident.code = 'JoinStarved' then
+  if p_incident.code = 'InboxPoisoned' then
+    perform bpm_core.revive_inbox(p_incident);
+  elsif p_incident.code = 'JoinStarved' then
     perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
   end if;
 end
@@ -4219,6 +4221,9 @@ create or replace function bpm_core.gateway_trouble(p_token bpm_core.moving, p_f
 returns bpm_core.trouble
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_flows jsonb;
@@ -5095,7 +5100,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_keys constant text[] := '{reached_at,reached_id,safe_at,mark_at,horizon,checked_at,check_cost,full_at}';
+  v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
 begin
   if p_position is null or p_position = 'null' then
     return null;
@@ -5177,12 +5182,9 @@ begin
   perform bpm_core.lock_instances(p_tenant_id, array[r_incident.workflow_instance_id]);
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
-    -- One that stops no token (a command that failed) may outlive its instance; resolving it is to have seen it.
-    if r_incident.token_id is not null then
-      -- One that stopped no token (a command that failed after its token went on) can also be closed when the instance has ended.
+    -- One that stops no token (a command that failed after its token went on) may outlive its instance; resolving it is to have seen it.
     if r_incident.token_id is not null then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
-    end if;
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
   end if;
@@ -5257,7 +5259,8 @@ end
 $$;
 
 -- from 40_flow/return_messages.sql
--- Takes messages back from waits that closed before they could be applied, and offers them again under the locks of their keys.
+-- Takes messages back from waits that closed before they could be applied, and offers those whose time is not over again, under the locks of
+-- their keys.
 -- Raises:   55P03 another call holds one of the keys: apply_inbox leaves the row for the next tick.
 -- Writes:   message, inbox.
 create or replace function bpm_core.return_messages(p_tenant_id text, p_messages uuid[])
@@ -5268,6 +5271,8 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_now timestamptz := bpm_core.now();
 begin
   if cardinality(p_messages) = 0 then
     return;
@@ -5279,10 +5284,30 @@ begin
     perform bpm_core.fail('55P03', 'Another call holds the key of a message to be given back.');
   end if;
   update bpm_core.message m
-     set state = 'Buffered', correlated_to = null
+     set state = case when m.expires_at > v_now then 'Buffered' else 'Expired' end::bpm_core.message_state, correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
    where m.tenant_id = k.tenant_id and m.id = k.id;
-  perform bpm_core.offer_message(p_tenant_id, k.id) from unnest(p_messages) k(id);
+  perform bpm_core.offer_message(m.tenant_id, m.id)
+     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
+    cross join lateral (select m.tenant_id, m.id, m.state from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
+    where m.state = 'Buffered';
+end
+$$;
+
+-- from 40_flow/revive_inbox.sql
+-- Puts what an incident InboxPoisoned took out of the inbox in again, for the next tick. Should its wait have closed, that gives the message back.
+-- Writes:   inbox.
+create or replace function bpm_core.revive_inbox(p_incident bpm_core.incident)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id, 'Message', p_incident.detail, bpm_core.now());
 end
 $$;
 
@@ -5720,7 +5745,7 @@ begin
   v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), p_now);
+    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
     -- Of one token only the oldest fired; the position stays until the others have.
     v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
                    then bpm_core.last_handled(v_found, v_locked) end;
@@ -5825,12 +5850,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_hash bigint;
-  v_busy bigint[] := '{}';
+  v_busy bigint[] := array[]::bigint[];
 begin
   for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
     if not pg_try_advisory_xact_lock(v_hash) then
       -- Keys are held for milliseconds, so a wait is worth it; but only one per call.
-      if v_busy <> '{}' or not bpm_core.await_message_key(v_hash) then
+      if cardinality(v_busy) > 0 or not bpm_core.await_message_key(v_hash) then
         v_busy := v_busy || v_hash;
       end if;
     end if;
@@ -7099,7 +7124,7 @@ end
 $$;
 
 -- from 50_work/requeue_dead_letter.sql
--- Gives the work of a dead letter fresh attempts, on the same token; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
 -- Writes:   as resolve_incident.
@@ -7121,8 +7146,8 @@ begin
     perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
   elsif r_letter.kind = 'Approval' then
     perform bpm_core.fail('BP409', 'The work was refused by an approver; it cannot be requeued.', null, 'Start the process again if it is to be decided anew.');
-  elsif r_letter.kind <> 'Task' then
-    perform bpm_core.fail('BP409', format('A dead letter of kind %s is not requeued.', r_letter.kind), null, 'See bpm.reconcile_command.');
+  elsif r_letter.kind = 'Command' then
+    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
   end if;
@@ -7290,6 +7315,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now      timestamptz;
   v_result bpm_core.tick_result;
   r_scan     record;
   v_found    bpm_core.candidate[];
@@ -7308,13 +7334,15 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.lock_tasks(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    -- The clock once more, after the locks: it is what history will say.
+    v_now := bpm_core.now();
     v_failures := array(
       select row(1, t.id, t.fencing_token,
                  jsonb_build_object('kind', 'LeaseExpired', 'message', format('The lease of worker %s ran out.', t.worker_id)), true, null)::bpm_core.failure
         from unnest(v_found) c
        cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
-       where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= p_now);
-    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, p_now));
+       where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= v_now);
+    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, v_now));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -9755,11 +9783,11 @@ $$;
 
 -- from 80_operation/tick.sql
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
--- Idempotent; any number of callers at once. Each kind handles at most p_limit rows; call again while something was done.
+-- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
-create or replace function bpm.tick(p_limit integer default 100, p_positions jsonb default null, p_tenant_id text default '')
+create or replace function bpm.tick(p_limit integer default null, p_positions jsonb default null, p_tenant_id text default '')
 returns table (done jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -9769,23 +9797,25 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
+  v_limit    integer;
   v_kind     text;
   v_position bpm_core.pick_position;
   v_tick     bpm_core.tick_result;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_picker('tick', p_limit, null);
+  v_limit := coalesce(p_limit, (bpm_core.setting_value('engine.timer_batch_size', '100'))::integer);
+  perform bpm_core.check_picker('tick', v_limit, null);
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
-    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, p_limit, v_position, bpm_core.now());
+    v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
     positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, p_limit));
+  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
 $$;
@@ -9814,6 +9844,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    else
+      raise case_not_found;
   end case;
 end
 $$;
@@ -10036,7 +10068,16 @@ comment on view bpm.definition is 'Deployed processes, one row per version; is_c
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
 -- that the planner drops those whose columns nobody asked for.
 
+-- Open incidents are few, so they are counted once for all rows and not once per row.
 create or replace view bpm.instance with (security_barrier) as
+with open_incident as (
+  select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
+    from bpm_core.incident i
+    join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
+   where i.state = 'Open'
+   group by l.tenant_id, l.process_instance_id
+)
+
 select p.tenant_id,
        p.id as process_instance_id,
        w.id as workflow_instance_id,
@@ -10056,13 +10097,7 @@ select p.tenant_id,
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
     on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
-  -- Open incidents are few, so they are counted once for all rows and not once per row.
-  left join (
-    select l.tenant_id, l.process_instance_id, count(*)::integer as incidents
-      from bpm_core.incident i
-      join bpm_core.workflow_instance l on l.tenant_id = i.tenant_id and l.id = i.workflow_instance_id
-     where i.state = 'Open'
-     group by l.tenant_id, l.process_instance_id) o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
+  left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
 
