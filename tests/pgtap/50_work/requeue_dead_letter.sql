@@ -1,6 +1,6 @@
 -- bpm.requeue_dead_letter: fresh attempts for work that was buried, on the same token.
 begin;
-select plan(30);
+select plan(31);
 select test.deploy('job', test.service('work', 'bpm:retries="1"') || '<endEvent id="end"/>' || test.flows('start>work', 'work>end')) \gset
 
 select test.start('job') as a \gset
@@ -64,6 +64,10 @@ select kit.deploy_gated('gated', false);
 select kit.start('gated') as gated \gset
 select bpm.decide_approval((a).id, 'Rejected') is not null as rejected from kit.approval(:'gated') a \gset
 select throws_ok(format('select * from bpm.requeue_dead_letter(%L)', d.dead_letter_id), 'BP409', null, 'work that an approver refused') from bpm.dead_letter d where d.workflow_instance_id = :'gated';
+select kit.deploy_sending('shop') \gset
+select kit.sending('shop') as sending \gset
+select kit.mark(:'sending', 'Refused') as refused \gset
+select throws_ok(format('select * from bpm.requeue_dead_letter(%L)', d.dead_letter_id), 'BP409', null, 'a command') from bpm.dead_letter d where d.workflow_instance_id = :'sending';
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;
