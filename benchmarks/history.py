@@ -41,7 +41,7 @@ $$"""
 _KEYS = """
 select distinct e.key
   from bpm_core.{table} s cross join jsonb_each(s.{column}) e
- where e.value #>> '{{}}' ~ '^[0-9a-f]{{8}}-[0-9a-f]{{4}}-7[0-9a-f]{{3}}-' and e.key !~ 'version$'
+ where e.value #>> '{{}}' ~ '^[0-9a-f]{{8}}-[0-9a-f]{{4}}-7[-0-9a-f]{{21}}$' and e.key !~ 'version$'
 """
 
 
@@ -114,7 +114,11 @@ def _value(conn: psycopg.Connection[Any], table: str, name: str, kind: str) -> s
         return f"s.{name} - n * interval '1 millisecond'"
     if (table, name) in _JSON_WITH_IDS:
         keys = [key for (key,) in conn.execute(_KEYS.format(table=table, column=name))]
-        ids = ", ".join(f"'{k}', pg_temp.id_of((s.{name} ->> '{k}')::uuid, n)" for k in keys)
+        ids = ", ".join(
+            f"'{k}', case when length(s.{name} ->> '{k}') = 36"
+            f" then pg_temp.id_of((s.{name} ->> '{k}')::uuid, n) end"
+            for k in keys
+        )
         return (
             f"case when s.{name} ?| '{{{','.join(keys)}}}'"
             f" then s.{name} || jsonb_strip_nulls(jsonb_build_object({ids})) else s.{name} end"

@@ -105,8 +105,12 @@ def tree(table: dict[int, Process], roots: Iterable[int]) -> set[int]:
     return found
 
 
+def cpu_seconds(root: int) -> float:
+    """CPU time of a process and everything below it, what has ended included."""
+    return _spent(processes(), [root])
+
+
 def _spent(table: dict[int, Process], roots: Iterable[int]) -> float:
-    """CPU seconds of a tree, its ended processes included."""
     return sum(table[pid].cpu + table[pid].reaped for pid in tree(table, roots))
 
 

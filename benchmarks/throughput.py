@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks import machine
 from benchmarks.context import Context, Outcome, median, spread
 from benchmarks.server import database
 from benchmarks.workers import Work, crew, elapsed
@@ -32,6 +33,7 @@ def measure_set(context: Context) -> Outcome:
             "workers": context.sizes.workers,
             "batch": context.sizes.batch,
             "instances_per_s_bare": bare,
+            **_cpu(runs),
             "spread_engine": spread(rates["engine"]),
             "spread_bare": spread(rates["bare"]),
             "ratios": [e / b for e, b in zip(rates["engine"], rates["bare"], strict=True)],
@@ -40,18 +42,33 @@ def measure_set(context: Context) -> Outcome:
     )
 
 
+def _cpu(runs: list[dict[str, Any]]) -> dict[str, float]:
+    """Processor time of the server per instance: hardly moved by what else runs."""
+    return {
+        f"server_cpu_us_{name}": median(
+            [r["server_cpu_us_per_instance"] for r in runs if r["system"] == name]
+        )
+        for name in SYSTEMS
+        if all(r["server_cpu_us_per_instance"] for r in runs)
+    }
+
+
 def _one_run(context: Context, system: str) -> dict[str, Any]:
     sizes = context.sizes
     with (
         database(context.server.url, context.template) as url,
         crew(url, system, sizes.workers, sizes.batch) as workers,
     ):
+        pid = context.server.pid
+        before = machine.cpu_seconds(pid) if pid else 0.0
         work = workers.run(sizes.set_instances, sizes.batch)
+        spent = machine.cpu_seconds(pid) - before if pid else None
     seconds, tasks = elapsed(work), sum(w.tasks for w in work)
     return {
         "instances_per_s": tasks / 3 / seconds,
         "instances": tasks // 3,
         "seconds": seconds,
+        "server_cpu_us_per_instance": spent and 1e6 * spent / (tasks / 3),
         "empty_claims": sum(w.empty_claims for w in work),
         "repeats": sum(w.repeats for w in work),
         "ms_per_call": ms_per_call(work),

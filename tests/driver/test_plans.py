@@ -1,0 +1,463 @@
+"""The plans of every picker and every hot statement, as sessions really use them.
+
+One process visits every kind of node; a session drives it through every call that runners and
+people make, while all its statements, those inside of functions and of foreign keys included, are
+captured with what they read. Around it lie thousands of rows in every live and final state.
+
+Three sessions: one that planned everything while the tables were empty and never analysed; one on
+full, analysed tables; one whose statistics say that the tables are empty. In each, every scan must
+use an index with the columns that make it a look-up or a bounded pick, and read few rows.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from benchmarks.history import multiply
+from benchmarks.plans import Plan, Scan, Sources, captured, condition_columns
+from tests.support.database import TestDatabase
+
+from pgbpm.devtools import scratch
+
+pytestmark = pytest.mark.smoke  # on every server version
+
+N = 12
+COPIES = 150
+READ_AT_MOST = 40 * N
+PLENTY = 4 * READ_AT_MOST
+
+PROCESS = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="t">
+  <message id="m" name="picked-up"/>
+  <error id="no" errorCode="ApprovalRejected"/>
+  <error id="broken" errorCode="broken"/>
+  <process id="wide" isExecutable="true">
+    <startEvent id="start"/>
+    <sequenceFlow id="f-work" sourceRef="start" targetRef="work"/>
+    <serviceTask id="work" bpm:retries="3"/>
+    <boundaryEvent id="late" attachedToRef="work"><timerEventDefinition><timeDuration>P30D</timeDuration></timerEventDefinition></boundaryEvent>
+    <sequenceFlow id="f-late" sourceRef="late" targetRef="too-late"/>
+    <endEvent id="too-late"/>
+    <boundaryEvent id="bad" attachedToRef="work"><errorEventDefinition errorRef="broken"/></boundaryEvent>
+    <sequenceFlow id="f-bad" sourceRef="bad" targetRef="stopped"/>
+    <endEvent id="stopped"><terminateEventDefinition/></endEvent>
+    <sequenceFlow id="f-choice" sourceRef="work" targetRef="choice"/>
+    <exclusiveGateway id="choice" default="f-small"/>
+    <sequenceFlow id="f-small" sourceRef="choice" targetRef="too-late"/>
+    <sequenceFlow id="f-fork" sourceRef="choice" targetRef="fork"><conditionExpression>${amount &gt; 100}</conditionExpression></sequenceFlow>
+    <parallelGateway id="fork"/>
+    <sequenceFlow id="f-notify" sourceRef="fork" targetRef="notify"/>
+    <sendTask id="notify" bpm:destination="partner"/>
+    <sequenceFlow id="f-wait" sourceRef="notify" targetRef="wait"/>
+    <intermediateCatchEvent id="wait"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>
+    <sequenceFlow id="f-waited" sourceRef="wait" targetRef="join"/>
+    <sequenceFlow id="f-gated" sourceRef="fork" targetRef="gated"/>
+    <serviceTask id="gated" bpm:approval="required"/>
+    <boundaryEvent id="refused" attachedToRef="gated"><errorEventDefinition errorRef="no"/></boundaryEvent>
+    <sequenceFlow id="f-refused" sourceRef="refused" targetRef="stopped"/>
+    <sequenceFlow id="f-pause" sourceRef="gated" targetRef="pause"/>
+    <intermediateCatchEvent id="pause"><timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition></intermediateCatchEvent>
+    <sequenceFlow id="f-paused" sourceRef="pause" targetRef="join"/>
+    <parallelGateway id="join"/>
+    <sequenceFlow id="f-check" sourceRef="join" targetRef="check"/>
+    <userTask id="check"/>
+    <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
+    <serviceTask id="close"/>
+    <sequenceFlow id="f-end" sourceRef="close" targetRef="end"/>
+    <endEvent id="end"/>
+  </process>
+  <process id="spin" isExecutable="true">
+    <startEvent id="begin"/>
+    <sequenceFlow id="s-turn" sourceRef="begin" targetRef="turn"/>
+    <manualTask id="turn"/>
+    <sequenceFlow id="s-again" sourceRef="turn" targetRef="again"/>
+    <exclusiveGateway id="again" default="s-on"/>
+    <sequenceFlow id="s-out" sourceRef="again" targetRef="out"><conditionExpression>${amount &lt; 0}</conditionExpression></sequenceFlow>
+    <sequenceFlow id="s-on" sourceRef="again" targetRef="turn"/>
+    <endEvent id="out"/>
+  </process>
+</definitions>
+"""  # noqa: E501
+
+# Tables of a few rows, which are read as the planner likes.
+SMALL = {"setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination"}
+# Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
+PREFIX = {
+    "history_event_pkey": 2,
+    "execution_pkey": 2,
+    "result_pkey": 2,
+    "delivery_attempt_pkey": 2,
+    "parallel_join_pkey": 2,
+    "parallel_join_arrival_pkey": 2,
+    "workflow_flow_pkey": 3,
+    "process_workflow_binding_pkey": 2,
+    "process_version_definition_id_version_tenant_id_key": 1,
+    "workflow_node_pkey": 2,
+    "workflow_instance_process_instance_id_binding_key_trigger_k_key": 1,
+    "approval_record_workflow_instance_id_node_id_token_id_visit_key": 1,
+    "approval_pending_effect": 1,
+    "token_of_instance": 1,
+    "task_of_token": 1,
+    "timer_of_token": 1,
+    "subscription_of_token": 1,
+    "subscription_open": 3,
+    "message_buffered": 3,
+    "message_expiry": 2,
+    "task_ready": 4,
+    "task_lease": 2,
+    "token_ready": 2,
+    "timer_due": 2,
+    "inbox_due": 2,
+    "outbox_pending": 2,
+    "outbox_lease": 2,
+    "outbox_unknown": 2,
+    "outbox_review": 2,
+    "inbox_of_target": 2,
+}
+# What the pickers walk: each must have been seen.
+PICKED = {
+    "task_ready", "task_lease", "token_ready", "timer_due", "inbox_due", "message_expiry",
+    "outbox_pending", "outbox_lease", "subscription_open", "message_buffered",
+    "approval_pending_effect",
+}  # fmt: skip
+
+
+class Drive:
+    """One session that makes every call."""
+
+    def __init__(self, database: TestDatabase) -> None:
+        self.conn = psycopg.connect(database.url, autocommit=True)
+        self.look = database.rows  # what only the test asks: on another connection
+        self.positions: dict[str, Any] = {}
+        self.spinning: uuid.UUID | None = None
+
+    def rows(self, query: Any, *params: Any) -> list[tuple[Any, ...]]:
+        """All rows of one statement."""
+        cursor = self.conn.execute(query, params or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def once(self, n: int, *, people: bool = True) -> None:
+        """Every call, on sets of about ``n``; without ``people`` user tasks stay open."""
+        keys = [uuid.uuid4().hex for _ in range(n)]
+        self.start(keys)
+        self.correlate(keys[: n // 3])  # early: buffered
+        self.correlate([uuid.uuid4().hex], ttl="1 minute")  # for nobody: will expire
+        self.work(n)
+        self.deliver(n)
+        self.decide(n)
+        self.complete(self.claim(["gated"], n))
+        self.correlate(keys[n // 3 :])
+        self.tick()
+        if self.spinning is not None:
+            self.rows("select * from bpm.cancel_process(%s)", self.spinning)
+            self.spinning = None
+        self.rows("select bpm.advance_clock('1 day')")  # timers, leases, messages and commands
+        for _ in range(3):
+            self.tick()
+        if people:
+            self.people(n)
+        self.complete(self.claim(["close"], n))
+        self.repair()
+        self.rows("select bpm.next_due(array['work', 'close'])")
+        self.rows("select bpm.apply_approval_effects(%s)", n)
+
+    def start(self, keys: list[str]) -> None:
+        items = [
+            {"code": "wide", "variables": {"amount": 500}, "business_key": k, "idempotency_key": k}
+            for k in keys
+        ]
+        for _ in range(2):  # the second time every key is known
+            outcomes = self.rows(
+                "select outcome from bpm.start_processes(p_items => %s)", json.dumps(items)
+            )
+            assert {o for (o,) in outcomes} == {"Done"}
+
+    def spin(self) -> None:
+        """A token that hops until it is parked; the next tick goes on with it."""
+        ((self.spinning,),) = self.rows(
+            "select process_instance_id from bpm.start_process('spin', '{\"amount\": 1}')"
+        )
+
+    def correlate(self, keys: list[str], ttl: str = "1 day") -> None:
+        for key in keys:
+            self.rows(
+                "select from bpm.correlate_message('picked-up', %s, '{\"at\": 1}', %s)", key, ttl
+            )
+
+    def claim(self, types: list[str], limit: int) -> list[dict[str, Any]]:
+        name = ",".join(types)
+        ((tasks, self.positions[name]),) = self.rows(
+            "select tasks, positions::text from bpm.claim_tasks_at("
+            "'w', %s, %s, p_positions => %s::jsonb)",
+            types, limit, self.positions.get(name),
+        )  # fmt: skip
+        return list(tasks)
+
+    def complete(self, tasks: list[dict[str, Any]]) -> None:
+        items = _items(tasks, variables={"ok": True})
+        for _ in range(2):  # the second time it is a repeat
+            self.rows("select * from bpm.complete_tasks(p_items => %s)", items)
+
+    def work(self, n: int) -> None:
+        tasks = self.claim(["work", "close"], n)
+        assert len(tasks) >= 8
+        self.rows("select * from bpm.extend_leases(p_items => %s)", _items(tasks))
+        released, failed, given_up, thrown, caught, kept, *done = tasks
+        self.complete(done)
+        self.rows("select * from bpm.release_tasks(p_items => %s)", _items([released]))
+        items = json.dumps(
+            [
+                json.loads(_items([failed], error={"m": 1}))[0],
+                json.loads(_items([given_up], error={"m": 1}, retryable=False))[0],
+            ]
+        )
+        self.rows("select * from bpm.fail_tasks(p_items => %s)", items)
+        for task, code in ((thrown, "unknown"), (caught, "broken")):
+            self.rows(
+                "select * from bpm.throw_error(%s, %s, %s)",
+                task["task_id"], task["fencing_token"], code,
+            )  # fmt: skip
+        assert kept  # its lease will run out
+        rest = self.rows("select task_id, fencing_token from bpm.claim_tasks('w', '{work}', 2)")
+        self.complete([{"task_id": str(t), "fencing_token": f} for t, f in rest])
+
+    def deliver(self, n: int) -> None:
+        ((commands, self.positions["commands"]),) = self.rows(
+            "select commands, positions::text from bpm.claim_commands_at("
+            "'w', %s, p_positions => %s::jsonb)",
+            n, self.positions.get("commands"),
+        )  # fmt: skip
+        assert len(commands) >= 5
+        outcomes = ["NotSent", "Unknown", "Refused", None, *["Sent"] * len(commands)]
+        items = [
+            {
+                "command_id": c["command_id"],
+                "fencing_token": c["fencing_token"],
+                "outcome": outcome,
+                "receipt": {"status": 200},
+            }
+            for c, outcome in zip(commands, outcomes, strict=False)
+            if outcome is not None  # one stays Sending: its lease will run out
+        ]
+        for _ in range(2):
+            self.rows("select * from bpm.mark_commands(p_items => %s)", json.dumps(items))
+
+    def decide(self, n: int) -> None:
+        waiting = self.look(
+            "select id from bpm_core.approval_record where status = 'Pending'"
+            " order by created_at desc limit %s",
+            [n],
+        )
+        assert len(waiting) >= 3
+        for number, row in enumerate(waiting):
+            decision = "Rejected" if number == 1 else "Approved"
+            for _ in range(2):
+                self.rows(
+                    "select * from bpm.decide_approval(p_approval_id => %s, p_decision => %s)",
+                    row["id"], decision,
+                )  # fmt: skip
+
+    def tick(self) -> None:
+        ((_, self.positions["tick"]),) = self.rows(
+            "select done, positions::text from bpm.tick(%s, %s::jsonb)",
+            N, self.positions.get("tick"),
+        )  # fmt: skip
+
+    def people(self, n: int) -> None:
+        open_tasks = self.look(
+            "select id from bpm_core.task_instance where state = 'Ready' and task_type = 'bpm:user'"
+            " order by id desc limit %s",
+            [n],
+        )
+        assert open_tasks
+        for row in open_tasks:
+            self.rows("select * from bpm.claim_user_task(%s)", row["id"])
+            self.rows("select * from bpm.complete_user_task(%s, '{\"fine\": true}')", row["id"])
+
+    def repair(self) -> None:
+        (running,) = self.look(
+            "select process_instance_id as id from bpm_core.workflow_instance"
+            " where status = 'Running' order by id desc limit 1"
+        )
+        process = running["id"]
+        self.rows("select bpm.set_variables(%s, '{\"seen\": 1}')", process)
+        self.rows("select bpm.get_variables(%s)", process)
+        self.rows("select * from bpm.cancel_process(%s)", process)
+        letters = self.look(
+            "select id, incident_id from bpm_core.dead_letter"
+            " where state = 'Open' and kind = 'Task' order by id desc limit 2"
+        )
+        assert letters
+        self.rows("select * from bpm.requeue_dead_letter(%s)", letters[0]["id"])
+        self.rows("select * from bpm.resolve_incident(%s)", letters[-1]["incident_id"])
+
+
+def _items(tasks: list[dict[str, Any]], **more: Any) -> str:
+    return json.dumps(
+        [{"task_id": t["task_id"], "fencing_token": t["fencing_token"], **more} for t in tasks]
+    )
+
+
+# -- the three sessions --------------------------------------------------------------------------
+
+
+def prepare(database: TestDatabase) -> None:
+    """The process, its destination, and no autovacuum that would mend what a test is about."""
+    with database.connect() as conn:
+        for (table,) in conn.cursor(row_factory=psycopg.rows.tuple_row).execute(
+            "select c.oid::regclass::text from pg_class c"
+            " where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r'"
+        ):
+            conn.execute(f"alter table {table} set (autovacuum_enabled = off)")
+        conn.execute("select bpm.register_destination('partner', p_config => %s)",
+                     ['{"url": "http://partner.test/", "method": "POST"}'])  # fmt: skip
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
+
+
+def surround(database: TestDatabase) -> None:
+    """Thousands of rows in every state that the calls leave."""
+    first = Drive(database)
+    first.once(N)
+    first.once(N, people=False)
+    first.start([uuid.uuid4().hex for _ in range(N)])
+    first.work(N)
+    first.conn.close()
+    multiply(database.url, COPIES)
+
+
+def stale_session(database: TestDatabase) -> Drive:
+    """Planned everything while nothing was there."""
+    drive = Drive(database)
+    drive.once(N)
+    surround(database)
+    return drive
+
+
+def analysed_session(database: TestDatabase) -> Drive:
+    """Full tables, fresh statistics."""
+    surround(database)
+    database.rows("vacuum (analyze)")
+    return Drive(database)
+
+
+def empty_statistics_session(database: TestDatabase) -> Drive:
+    """The statistics know of empty tables."""
+    database.rows("vacuum (analyze)")
+    surround(database)
+    return Drive(database)
+
+
+@pytest.fixture(scope="module", params=[stale_session, analysed_session, empty_statistics_session])
+def plans(request: pytest.FixtureRequest, server_url: str, template: str) -> Iterator[list[Plan]]:
+    """The plans of every statement of one round of one session."""
+    with scratch.scratch_database(server_url, template) as url:
+        database = TestDatabase(url)
+        prepare(database)
+        drive = request.param(database)
+        drive.spin()
+        for table in ("task_instance", "token", "timer", "outbox", "subscription", "message"):
+            assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
+        with captured(drive.conn) as found:
+            drive.once(N)
+        drive.conn.close()
+        yield found
+
+
+def growing(plans: list[Plan]) -> Iterator[tuple[Scan, Plan]]:
+    """All scans of tables that grow."""
+    for plan in plans:
+        for scan in plan.scans:
+            if scan.table not in SMALL and not scan.table.startswith("pg_"):
+                yield scan, plan
+
+
+def fits(scan: Scan, keys: dict[str, list[str]]) -> bool:
+    """Whether a scan goes by an index, with the columns that make it a look-up or a pick."""
+    if scan.index is None:
+        return False
+    columns = keys[scan.index]
+    return scan.columns >= set(columns[: PREFIX.get(scan.index, len(columns))])
+
+
+Place = tuple[str, str | None, str | None]
+
+
+def describe(found: list[tuple[Scan, Plan]], database: TestDatabase) -> str:
+    """One line per function, index and condition, with the most rows read at once."""
+    most: dict[Place, int] = {}
+    with database.connect() as conn:
+        sources = Sources(conn)
+    for scan, plan in found:
+        place = (
+            f"{sources.function(plan.statement)}: {scan.kind} {scan.table}",
+            scan.index,
+            scan.condition,
+        )
+        most[place] = max(most.get(place, 0), scan.read)
+    lines = [f"{place} {index} {on}: {read} rows" for (place, index, on), read in most.items()]
+    return "\n".join(sorted(lines))
+
+
+@pytest.fixture(scope="module")
+def keys(database: TestDatabase) -> dict[str, list[str]]:
+    """Index → its key columns."""
+    return {
+        row["name"]: row["columns"]
+        for row in database.rows(
+            "select i.indexrelid::regclass::text as full_name, c.relname::text as name,"
+            "       array(select a.attname::text from unnest(i.indkey) with ordinality k(n, o)"
+            "               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n"
+            "              order by o) as columns"
+            "  from pg_index i join pg_class c on c.oid = i.indexrelid"
+            " where c.relnamespace = 'bpm_core'::regnamespace"
+        )
+    }
+
+
+def test_every_scan_is_a_look_up_or_a_pick(
+    plans: list[Plan], keys: dict[str, list[str]], database: TestDatabase
+) -> None:
+    faults = [(s, p) for s, p in growing(plans) if not fits(s, keys)]
+    assert not faults, describe(faults, database)
+
+
+def test_no_scan_reads_much_more_than_it_gives(plans: list[Plan], database: TestDatabase) -> None:
+    faults = [(s, p) for s, p in growing(plans) if s.read > READ_AT_MOST]
+    assert not faults, describe(faults, database)
+
+
+def test_no_join_multiplies(plans: list[Plan], database: TestDatabase) -> None:
+    with database.connect() as conn:
+        sources = Sources(conn)
+    faults = {
+        f"{sources.function(p.statement)}: {p.joined_away} rows made and thrown away"
+        for p in plans
+        if p.joined_away > 2 * N * N
+    }
+    assert not faults, "\n".join(sorted(faults))
+
+
+def test_every_picker_was_seen(plans: list[Plan]) -> None:
+    assert {s.index for s, _ in growing(plans)} >= PICKED
+
+
+def test_the_rules_see_a_bad_plan(database: TestDatabase, keys: dict[str, list[str]]) -> None:
+    with psycopg.connect(database.url, autocommit=True) as conn, captured(conn) as found:
+        conn.execute("select from bpm_core.task_instance t where t.worker_id = 'w'")
+        conn.execute("set enable_seqscan = off")
+        conn.execute("set enable_bitmapscan = off")
+        conn.execute("select from bpm_core.task_instance t where t.tenant_id = ''")
+        conn.execute("select from bpm_core.task_instance t where t.tenant_id = '' and t.id = %s",
+                     [uuid.uuid4()])  # fmt: skip
+    scans = [scan for scan, _ in growing(found)]
+    assert [fits(scan, keys) for scan in scans] == [False, False, True], scans
+
+
+def test_columns_of_conditions() -> None:
+    text = "((a = $1) AND (ROW(b, c) > ROW($2, d)) AND (e = x.f))"
+    assert condition_columns(text) == {"a", "b", "c", "e"}
