@@ -1,6 +1,6 @@
 -- Grants a database role a capability for the tenants a pattern covers.
 -- Returns:  nothing. Granting twice changes nothing.
--- Raises:   BP400 unknown capability or no pattern. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
+-- Raises:   BP400 unknown capability, no pattern or no tenant. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
 --           the tenant without a name. BP404 no such role.
 -- Writes:   tenant_grant, audit_event.
 create or replace function bpm.grant_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
@@ -11,10 +11,13 @@ as $$
 declare
   v_actor text;
 begin
+  if p_tenant_id is null then
+    perform bpm_core.enter_call(null, 'admin');
+  end if;
   perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_tenant_pattern is null then
-    perform bpm_core.fail('BP400', 'The tenant pattern is null.');
+  if p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
+    perform bpm_core.fail('BP400', 'A tenant pattern is a text of at most 201 characters.');
   elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
     perform bpm_core.fail('BP400', format('Unknown capability %L.', p_capability), null, 'Use reader, worker, operator or admin.');
   elsif not exists (select from pg_roles r where r.rolname = p_role) then

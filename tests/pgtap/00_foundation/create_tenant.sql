@@ -1,6 +1,6 @@
 -- bpm.create_tenant and bpm.grant_access: audited, repeatable, and enough to work with.
 begin;
-select plan(9);
+select plan(12);
 
 create role t_worker;
 grant bpm_worker to t_worker;
@@ -10,6 +10,9 @@ select results_eq('select name, state from bpm_core.tenant where tenant_id = ''a
 select lives_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'')', 'grants');
 select lives_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'')', 'and again');
 select is((select count(*) from bpm_core.tenant_grant g where g.role_name = 't_worker'), 1::bigint, 'which is the same grant');
+select throws_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'', null, null)', 'BP400', null, 'not for no tenant');
+select throws_ok('select bpm.grant_access(''t_worker'', null, ''worker'')', 'BP400', null, 'nor without a pattern');
+select throws_ok('select bpm.grant_access(''t_worker'', repeat(''x'', 100000), ''worker'')', 'BP400', null, 'nor one no tenant can have');
 select results_eq('select action, count(*) from bpm_core.audit_event group by 1 order by 1',
   $$values ('CreateTenant', 2::bigint), ('GrantAccess', 2)$$, 'both are audited');
 set local role t_worker;
