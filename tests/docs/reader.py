@@ -192,7 +192,7 @@ def _turns(block: Block) -> Iterator[Turn]:
     """The commands of a console block; ``>`` and psql's ``-#`` continue the line above."""
     turn: Turn | None = None
     for number, line in enumerate(block.text.splitlines(), start=block.line):
-        where = f"{block.page.relative_to(CHECKOUT)}:{number}"
+        where = f"{block.page.name}:{number}"
         prompt = _PROMPT.match(line)
         if line.startswith("$ "):
             if turn:
