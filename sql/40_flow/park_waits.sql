@@ -1,4 +1,4 @@
--- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again.
+-- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again a second later.
 -- Returns:  subscription[], the waits that can be opened. Writes: as park_tokens.
 create or replace function bpm_core.park_waits(p_resting bpm_core.moving[], p_waits bpm_core.subscription[], p_busy bigint[])
 returns bpm_core.subscription[]
@@ -16,7 +16,7 @@ begin
     into v_parked, v_open
     from unnest(p_waits) w
    cross join lateral bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) k(hash);
-  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0);
+  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0, interval '1 second');
   return coalesce(v_open, '{}');
 end
 $$;
