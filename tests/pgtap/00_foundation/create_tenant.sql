@@ -1,6 +1,6 @@
 -- bpm.create_tenant and bpm.grant_access: audited, repeatable, and enough to work with.
 begin;
-select plan(12);
+select plan(13);
 
 create role t_worker;
 grant bpm_worker to t_worker;
@@ -13,6 +13,7 @@ select is((select count(*) from bpm_core.tenant_grant g where g.role_name = 't_w
 select throws_ok('select bpm.grant_access(''t_worker'', ''acme'', ''worker'', null, null)', 'BP400', null, 'not for no tenant');
 select throws_ok('select bpm.grant_access(''t_worker'', null, ''worker'')', 'BP400', null, 'nor without a pattern');
 select throws_ok('select bpm.grant_access(''t_worker'', repeat(''x'', 100000), ''worker'')', 'BP400', null, 'nor one no tenant can have');
+select throws_ok('select bpm.create_tenant(repeat(''x'', 201), ''acme'')', 'BP400', null, 'a name has bounds');
 select results_eq('select action, count(*) from bpm_core.audit_event group by 1 order by 1',
   $$values ('CreateTenant', 2::bigint), ('GrantAccess', 2)$$, 'both are audited');
 set local role t_worker;
