@@ -461,16 +461,15 @@ def finish(database: TestDatabase, types: Sequence[str]) -> None:
             for row in session.do("select i.* from bpm.incident i where i.state = 'Open'"):
                 session.do("select from bpm.resolve_incident(%s, 5)", row["incident_id"])
             for row in session.do(
-                "select i.business_key from bpm.instance i where i.status = 'Running'"
-                " and i.business_key is not null"
+                "select distinct s.name, s.correlation_key from bpm_core.subscription s"
+                " where s.state = 'Open'"
             ):
                 session.do(
-                    "select from bpm.correlate_message('picked-up', %s, '{}', '0')",
-                    row["business_key"],
+                    "select from bpm.correlate_message(%s, %s, '{}', '0')",
+                    row["name"],
+                    row["correlation_key"],
                 )
-            if not session.one(
-                "select count(*) as n from bpm.instance i where i.status = 'Running'"
-            )["n"]:
+            left = session.do("select i.* from bpm.instance i where i.status = 'Running' limit 3")
+            if not left:
                 return
-        left = session.do("select i.* from bpm.instance i where i.status = 'Running' limit 3")
         raise AssertionError(f"still running: {left}")
