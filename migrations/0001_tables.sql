@@ -658,7 +658,7 @@ create table bpm_core.token (
 create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
-comment on column bpm_core.token.ready_at is 'When it was parked; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';

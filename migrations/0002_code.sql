@@ -37,7 +37,7 @@ as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::tex
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -49,6 +49,9 @@ begin
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
+  end if;
+  if length(p_name) > 200 then
+    perform bpm_core.fail('BP400', 'The name of a tenant has at most 200 characters.');
   end if;
   insert into bpm_core.tenant as t (tenant_id, name, created_at)
   values (p_new_tenant_id, coalesce(p_name, p_new_tenant_id), bpm_core.now())
@@ -104,18 +107,22 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception using
-    errcode = p_code,
-    message = p_message,
-    detail  = coalesce(p_detail::text, ''),
-    hint    = coalesce(p_hint, '');
+  -- An option that is null is an error of its own, and an empty one prints as an empty line.
+  if p_detail is null and p_hint is null then
+    raise exception using errcode = p_code, message = p_message;
+  elsif p_hint is null then
+    raise exception using errcode = p_code, message = p_message, detail = p_detail::text;
+  elsif p_detail is null then
+    raise exception using errcode = p_code, message = p_message, hint = p_hint;
+  end if;
+  raise exception using errcode = p_code, message = p_message, detail = p_detail::text, hint = p_hint;
 end
 $$;
 
 -- from 00_foundation/grant_access.sql
 -- Grants a database role a capability for the tenants a pattern covers.
 -- Returns:  nothing. Granting twice changes nothing.
--- Raises:   BP400 unknown capability or no pattern. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
+-- Raises:   BP400 unknown capability, no pattern or no tenant. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
 --           the tenant without a name. BP404 no such role.
 -- Writes:   tenant_grant, audit_event.
 create or replace function bpm.grant_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
@@ -126,10 +133,13 @@ as $$
 declare
   v_actor text;
 begin
+  if p_tenant_id is null then
+    perform bpm_core.enter_call(null, 'admin');
+  end if;
   perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_tenant_pattern is null then
-    perform bpm_core.fail('BP400', 'The tenant pattern is null.');
+  if p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
+    perform bpm_core.fail('BP400', 'A tenant pattern is a text of at most 201 characters.');
   elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
     perform bpm_core.fail('BP400', format('Unknown capability %L.', p_capability), null, 'Use reader, worker, operator or admin.');
   elsif not exists (select from pg_roles r where r.rolname = p_role) then
@@ -246,7 +256,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
-      ('engine.timer_batch_size', 1, 10000),
+      ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
    where k.name = p_name;
@@ -310,17 +320,20 @@ $$;
 
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
+-- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
 -- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
 create or replace function bpm_core.is_plain(p_variables jsonb)
 returns boolean
 language sql stable parallel safe
 as $$
-  select jsonb_typeof(p_variables) = 'object' and pg_column_size(p_variables) <= 65536
+  select jsonb_typeof(p_variables) = 'object'
+         and case when pg_column_size(p_variables || '{}') <= 4000 then true  -- too small to be nested 500 levels
+                  else pg_column_size(p_variables || '{}') <= 65536 and not jsonb_path_exists(p_variables, '$.**{501}') end
          and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
 $$;
 
 -- from 10_record/is_wire_json.sql
--- Is this text the wire form __var:1: followed by JSON?
+-- Is this text the wire form __var:1: followed by JSON, not nested deeper than variables may be?
 -- Returns:  boolean.
 create or replace function bpm_core.is_wire_json(p_text text)
 returns boolean
@@ -328,15 +341,17 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return starts_with(p_text, '__var:1:') and substr(p_text, 9)::jsonb is not null;
+  return starts_with(p_text, '__var:1:') and not jsonb_path_exists(substr(p_text, 9)::jsonb, '$.**{499}');
 exception
-  when data_exception then
+  -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
+  when data_exception or statement_too_complex then
     return false;
 end
 $$;
 
 -- from 10_record/variables_fault.sql
 -- Is this a map of variables we take? An object, within the caps, no text that forges a wire form of ours.
+-- Nesting is capped because what parses at the top of the stack may not be copied any more deep inside a command.
 -- Returns:  text, what is wrong; null when nothing is.
 create or replace function bpm_core.variables_fault(p_variables jsonb)
 returns text
@@ -344,16 +359,18 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_size  integer;
   v_limit integer;
   v_name  text;
 begin
   if jsonb_typeof(p_variables) is distinct from 'object' then
     return format('Variables must be a JSON object, not %s.', coalesce(jsonb_typeof(p_variables), 'missing'));
   end if;
-  if pg_column_size(p_variables) > 65536 then
+  v_size := pg_column_size(p_variables || '{}');  -- concatenated with nothing: a value from a table may arrive compressed
+  if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
-    if pg_column_size(p_variables) > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', pg_column_size(p_variables), v_limit);
+    if v_size > v_limit then
+      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -364,6 +381,9 @@ begin
     if v_name is not null then
       return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
     end if;
+  end if;
+  if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
+    return 'Variables are nested deeper than 500 levels.';
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
     select v.key into v_name
@@ -844,7 +864,9 @@ begin
   end if;
   select c.processes, c.nodes, c.flows, c.findings into processes, nodes, flows, findings
     from bpm_core.compile_bpmn(v_elements, coalesce(p_strict, false), p_tenant_id) c;
-  findings := bpm_core.locate_findings(p_xml, findings);
+  if cardinality(findings) > 0 then
+    findings := bpm_core.locate_findings(p_xml, findings);
+  end if;
 end
 $$;
 
@@ -1103,7 +1125,8 @@ begin
   if v_priority is not null and priority_level is null then
     problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee end;
+  -- A path is read when the task is entered; any other expression was warned of.
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
   candidate_groups := case
     when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
     when v_groups is null and p_lane is not null then array[p_lane]
@@ -1470,9 +1493,9 @@ as $$
     union all
     select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (values (coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
-                                (coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (source)
-     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)'
+     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
+                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
+     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
   )
   select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
                else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
@@ -2198,6 +2221,7 @@ $$;
 
 -- from 20_catalog/parse_path.sql
 -- Reads a dotted path; in FEEL a name may have spaces. execution.getVariable('x') is the path x.
+-- A word of FEEL we do not understand is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_path(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean)
 returns bpm_core.expression_step
@@ -2207,8 +2231,20 @@ as $$
 declare
   v_path text[] := array[(p_tokens[p_from]).value];
   v_next integer := p_from + 1;
+  v_word text;
 begin
   loop
+    if p_feel and (p_tokens[v_next]).kind = 'name' then
+      v_word := case
+        when v_next = p_from + 1 and v_path[1] in ('if', 'for', 'some', 'every', 'function') then v_path[1]
+        when (p_tokens[v_next]).value in ('in', 'between') then (p_tokens[v_next]).value
+        when ((p_tokens[v_next]).value, (p_tokens[v_next + 1]).value) in (('instance', 'of'), ('is', 'defined'))
+          then (p_tokens[v_next]).value || ' ' || (p_tokens[v_next + 1]).value end;
+      if v_word is not null then
+        return row(null, v_next, format('%s is not understood', v_word),
+                   (p_tokens[case when v_word = v_path[1] then p_from else v_next end]).at)::bpm_core.expression_step;
+      end if;
+    end if;
     if p_feel and (p_tokens[v_next]).kind = 'name' then
       v_path[cardinality(v_path)] := v_path[cardinality(v_path)] || ' ' || (p_tokens[v_next]).value;
       v_next := v_next + 1;
@@ -2359,7 +2395,7 @@ $$;
 
 -- from 20_catalog/publish_workflow.sql
 -- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file and same graph, pinned task versions included. An identical older version becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
 -- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
@@ -2379,7 +2415,7 @@ declare
   v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
   v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
   v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(p_xml, 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;
@@ -2980,7 +3016,10 @@ begin
   v_finding := bpm_core.fault('InvalidXml',
     'Not well-formed: ' || coalesce(v_parts[2], p_message)
       || coalesce(' (line ' || v_line || coalesce(', column ' || nullif(v_column, 0), '') || ')', '') || '.',
-    null, null, 'Open the file in an XML editor or export it again.');
+    null, null,
+    case when p_detail ~ 'StartTag: invalid element name|xmlParseEntityRef|EntityRef: expecting'
+         then 'In text write &lt; for < and &amp; for &; conditions also take lt, le and and.'
+         else 'Open the file in an XML editor or export it again.' end);
   v_finding.line := v_line;
   return v_finding;
 end
@@ -3212,7 +3251,7 @@ $$;
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
--- Raises:   BP403, BP404.
+-- Raises:   BP403, BP404, BP422 reason too long.
 -- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
@@ -3229,6 +3268,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -3499,6 +3541,21 @@ begin
     left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
     left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
    where m.tenant_id = p_tenant_id and m.id = v_id;
+end
+$$;
+
+-- from 40_flow/correlation_key.sql
+-- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
+create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_key text := bpm_core.text_value('=' || p_path, p_variables);
+begin
+  return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
 $$;
 
@@ -4798,7 +4855,7 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
       from unnest(p_resting) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
@@ -4839,8 +4896,8 @@ $$;
 
 -- from 40_flow/park_tokens.sql
 -- Leaves tokens Ready where they would have entered next, for tick to go on with; past the loop budget they become incidents.
--- p_hops is how far they have come in this command. Writes: token, incident, history_event.
-create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer)
+-- p_hops is how far they have come in this command, p_delay how long tick leaves them alone. Writes: token, incident, history_event.
+create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer, p_delay interval default interval '0')
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -4859,7 +4916,7 @@ begin
   v_loop_budget := (bpm_core.setting_value('engine.loop_budget', '10000'))::integer;
   with parked as (
     update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now, steps = t.steps + p_hops,
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now + p_delay, steps = t.steps + p_hops,
            version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
@@ -4879,7 +4936,7 @@ end
 $$;
 
 -- from 40_flow/park_waits.sql
--- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again.
+-- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again a second later.
 -- Returns:  subscription[], the waits that can be opened. Writes: as park_tokens.
 create or replace function bpm_core.park_waits(p_resting bpm_core.moving[], p_waits bpm_core.subscription[], p_busy bigint[])
 returns bpm_core.subscription[]
@@ -4897,7 +4954,7 @@ begin
     into v_parked, v_open
     from unnest(p_waits) w
    cross join lateral bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) k(hash);
-  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0);
+  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0, interval '1 second');
   return coalesce(v_open, '{}');
 end
 $$;
@@ -4999,7 +5056,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  whole := p_position.full_at is null or p_now > p_position.full_at + interval '30 seconds';
+  -- A whole scan of the future was under a clock that has since been set back.
+  whole := p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds';
   settled := p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon;
   look_back := whole or settled
                or p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost);
@@ -5101,13 +5159,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
+  v_position bpm_core.pick_position;
 begin
   if p_position is null or p_position = 'null' then
     return null;
   end if;
   begin
     if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
-      return jsonb_populate_record(null::bpm_core.pick_position, p_position);
+      v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
+      -- Times and costs far outside of any clock are forged, and could not be counted with.
+      if not exists (
+           select from unnest(array[v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at]) x(at)
+            where x.at <> '-infinity' and x.at not between timestamptz '0001-01-01Z' and timestamptz '9999-01-01Z')
+         and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
+        return v_position;
+      end if;
     end if;
   exception
     when data_exception then
@@ -5764,7 +5830,7 @@ $$;
 
 -- from 40_flow/tick_tokens.sql
 -- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
--- Returns:  tick_result: rows done, the next position, when the next falls due (null: parked tokens are due at once). Locks: workflow_instance skip locked.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -5797,6 +5863,12 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select t.ready_at
+      from bpm_core.token t
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     order by t.ready_at
+     limit 1);
   return v_result;
 end
 $$;
@@ -6069,8 +6141,8 @@ $$;
 -- from 50_work/check_claim.sql
 -- The arguments every claim of tasks shares.
 -- A type named twice would have two positions for one scan.
--- Raises:   BP422 worker, types, limit or lease out of range, a type named twice, or the reserved type of user tasks.
-create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
+-- Raises:   BP422 worker, types, limit, lease or request id out of range, a type named twice, or the reserved type of user tasks.
+create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -6080,6 +6152,9 @@ begin
   if coalesce(cardinality(p_types), 0) not between 1 and 100
      or (select count(distinct y.task_type) from unnest(p_types) y(task_type)) < cardinality(p_types) then
     perform bpm_core.fail('BP422', 'Name 1 to 100 task types, each once.', jsonb_build_object('types', p_types));
+  end if;
+  if length(p_request_id) > 300 then
+    perform bpm_core.fail('BP422', 'A request id has at most 300 characters.', jsonb_build_object('length', length(p_request_id)));
   end if;
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
@@ -6207,7 +6282,7 @@ set jit = off
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
@@ -6242,7 +6317,7 @@ declare
   v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
   v_claimed := array(
@@ -6368,7 +6443,7 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
@@ -6387,7 +6462,10 @@ begin
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
         jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
       p_tenant_id) c;
-  perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed', bpm_core.variables_fault(coalesce(p_variables, '{}')));
+  if r_done.outcome <> 'Completed' then
+    perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+  end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
 $$;
@@ -6455,6 +6533,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
@@ -6505,7 +6584,7 @@ $$;
 -- from 50_work/discard_dead_letter.sql
 -- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
--- Raises:   BP403, BP404, BP409 it was requeued.
+-- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
 -- Writes:   dead_letter, audit_event.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
@@ -6519,6 +6598,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
     perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
@@ -6869,9 +6951,11 @@ begin
    where t.tenant_id = p_tenant_id and t.id = p_task_id
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
-    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
   elsif r_task.state <> 'Ready' then
-    perform bpm_core.fail('BP409', format('User task %s is %s.', p_task_id, r_task.state), jsonb_build_object('state', r_task.state));
+    perform bpm_core.fail('BP409',
+      format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
+      jsonb_strip_nulls(jsonb_build_object('state', r_task.state, 'by', r_task.worker_id)), 'It is no longer open; an answer counts once.');
   end if;
   return r_task;
 end
@@ -6893,7 +6977,7 @@ declare
   v_due timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  perform bpm_core.check_claim('next_due', p_types, 1, null);
+  perform bpm_core.check_claim('next_due', p_types, 1, null, null);
   v_due := bpm_core.next_task_due(p_tenant_id, p_types, '-infinity');
   -- greatest() passes over nulls: without the question an empty queue would be due now.
   return case when v_due is not null then greatest(v_due, bpm_core.now()) end;
@@ -6974,7 +7058,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables we do not take keeps variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -6986,7 +7070,8 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when v.is_plain then v.variables
+               case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
@@ -7029,7 +7114,7 @@ begin
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                coalesce(nullif(i.item -> 'error', 'null'), '"no reason given"'),
                coalesce((i.item ->> 'retryable')::boolean, true),
-               make_interval(secs => (i.item ->> 'retry_in_seconds')::float8))::bpm_core.failure
+               make_interval(secs => round((i.item ->> 'retry_in_seconds')::numeric, 6)::float8))::bpm_core.failure
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
 end
@@ -7153,6 +7238,28 @@ begin
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/result_fault.sql
+-- Is this a result we keep? One of at most as many bytes as a map of variables may have; what is larger belongs into a store of its own.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.result_fault(p_result jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_size  integer := octet_length(p_result::text);  -- not pg_column_size: a value from a table may arrive compressed
+  v_limit integer;
+begin
+  if v_size > 65536 then
+    v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
+    if v_size > v_limit then
+      return format('A result of %s bytes exceeds the limit of %s bytes.', v_size, v_limit);
+    end if;
+  end if;
+  return null;
 end
 $$;
 
@@ -8341,7 +8448,7 @@ begin
                nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
                -- A receiver may ask for patience, not for being forgotten.
                case when (i.item ->> 'retry_after_seconds') is not null
-                    then make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8) end,
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end,
                sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
