@@ -87,6 +87,7 @@ class Attempts:
         self._beats: set[asyncio.Task[None]] = set()
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
+        self._level = logging.WARNING
 
     def __len__(self) -> int:
         return len(self._under_way)
@@ -149,7 +150,8 @@ class Attempts:
         """Whether the result must be dropped because the task is not ours any more."""
         if attempt.ended_by is None:
             return False
-        logger.warning(
+        logger.log(
+            self._level,
             "result of %s not used: %s", _name(attempt.task), attempt.ended_by,
             extra=_extra(attempt.task),
         )  # fmt: skip
@@ -277,6 +279,22 @@ class Attempts:
         False if threads are left that nobody can stop: the process must end without them.
         """
         await self._wait_empty(seconds)
+        for attempt in await self._end_all():
+            logger.warning("%s not finished: released", _name(attempt.task))
+            self._results.release(attempt.tenant, attempt.task)
+        return not self._under_way
+
+    async def abandon(self) -> bool:
+        """End all handlers now, without a word about each: nothing can be stored or released.
+
+        False if threads are left that nobody can stop.
+        """
+        self._level = logging.DEBUG
+        await self._end_all()
+        return not self._under_way
+
+    async def _end_all(self) -> list[Attempt]:
+        """Cancel what runs, wait a moment for its last words; those whose lease was ours."""
         unfinished = list(self._under_way)
         held = [attempt for attempt in unfinished if attempt.ended_by is None]
         for attempt in unfinished:
@@ -286,11 +304,8 @@ class Attempts:
                 attempt.running.cancel()
         if unfinished:
             await self._wait_empty(_LAST_WORDS_S)
-        for attempt in held:
-            logger.warning("%s not finished: released", _name(attempt.task))
-            self._results.release(attempt.tenant, attempt.task)
         self._threads.shutdown(wait=False, cancel_futures=True)
-        return not self._under_way
+        return held
 
     async def _wait_empty(self, seconds: float) -> None:
         try:

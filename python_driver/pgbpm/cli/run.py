@@ -94,7 +94,8 @@ async def _run(database: Database, worker: Worker, **options: Any) -> Runner:
         if told:
             os._exit(130)
         told = True
-        logger.info("%s: draining (again: exit at once)", number.name)
+        if not runner.away:  # else the runner says what becomes of it
+            logger.info("%s: draining (again: exit at once)", number.name)
         runner.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,0 +1,195 @@
+"""What a runner says when it serves nothing, waits for others, or has lost its database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import psycopg
+import pytest
+from psycopg import sql
+from tests.driver.runner_kit import (
+    deploy,
+    linear,
+    make_runner,
+    run_until_idle,
+    running,
+    start,
+    until,
+)
+from tests.support.database import TestDatabase
+
+from pgbpm.repeat import GaveUp, Repeater
+from pgbpm.worker import Task, Worker
+
+
+def said(caplog: pytest.LogCaptureFixture, words: str) -> list[str]:
+    return [r.getMessage() for r in caplog.records if words in r.getMessage()]
+
+
+@pytest.fixture(autouse=True)
+def _levels(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "pgbpm")
+
+
+# -- nothing served ------------------------------------------------------------------------------
+
+
+def test_tasks_without_a_handler_are_told_once(
+    database: TestDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    deploy(database, linear("lonely", "nobodys"))
+    start(database, "lonely", 2)
+    worker = Worker()
+    worker.task("another")(lambda task: None)
+    run_until_idle(database, worker)
+    assert said(caplog, "no handler here") == ["2 ready tasks of type nobodys have no handler here"]
+    caplog.clear()
+    worker.task("nobodys")(lambda task: None)
+    run_until_idle(database, worker)
+    assert said(caplog, "no handler here") == []
+
+
+def test_a_runner_that_stays_tells_when_it_is_idle(
+    database: TestDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    deploy(database, linear("lonely-too", "nobodys-too"))
+    start(database, "lonely-too")
+
+    async def main() -> None:
+        async with running(database, Worker()):
+            await until(lambda: said(caplog, "type nobodys-too has no"), "told")
+
+    asyncio.run(main())
+
+
+@pytest.fixture
+def login(fresh_database: TestDatabase) -> str:
+    """A login without any grant; its connection string."""
+    name = f"{fresh_database.name}_login"
+    with fresh_database.connect() as conn:
+        conn.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
+    return psycopg.conninfo.make_conninfo(fresh_database.url, user=name)
+
+
+def test_a_login_for_no_tenant(
+    fresh_database: TestDatabase, login: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = psycopg.conninfo.conninfo_to_dict(login)["user"]
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        asyncio.run(make_runner(fresh_database, Worker(), url=login).run())
+    fresh_database.rows(f'grant bpm_worker to "{name}"')
+    with pytest.raises(Exception, match=f"role {name} is granted worker for no active tenant") as e:
+        asyncio.run(make_runner(fresh_database, Worker(), url=login).run())
+    assert f"bpm.grant_access('{name}', '', 'worker')" in str(e.value)
+
+    async def main() -> None:
+        runner = make_runner(fresh_database, Worker(), url=login, until_idle=False)
+        serving = asyncio.create_task(runner.run())
+        await until(lambda: said(caplog, "for no active tenant"), "told")
+        runner.stop()
+        await serving
+
+    asyncio.run(main())
+    fresh_database.rows(
+        "select bpm.grant_access(p_role => %s, p_tenant_pattern => '', p_capability => 'worker')",
+        [name],
+    )
+    assert run_until_idle(fresh_database, Worker(), url=login).summary() == "nothing to do"
+    fresh_database.rows(f'drop owned by "{name}"')
+    fresh_database.rows(f'drop role "{name}"')
+
+
+def test_what_others_hold_is_waited_for_and_told_once(
+    fresh_database: TestDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    deploy(fresh_database, linear("shared", "theirs"))
+    start(fresh_database, "shared")
+    [task] = fresh_database.rows("select * from bpm.claim_tasks('other', '{theirs}', 1)")
+
+    async def main() -> None:
+        runner = make_runner(fresh_database, Worker())
+        serving = asyncio.create_task(runner.run())
+        await until(lambda: said(caplog, "waiting for others, who hold leases: 1"), "told")
+        await asyncio.to_thread(
+            fresh_database.rows,
+            "select bpm.complete_task(p_task_id => %s, p_fencing_token => %s)",
+            [task["task_id"], task["fencing_token"]],
+        )
+        await asyncio.wait_for(serving, 60)
+
+    asyncio.run(main())
+    assert len(said(caplog, "waiting for others")) == 1
+
+
+# -- the database is gone ------------------------------------------------------------------------
+
+
+def test_it_is_told_now_and_then_that_the_database_is_still_gone(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgbpm.repeat._TELL_AGAIN_S", 0.2)
+
+    async def main() -> None:
+        repeater = Repeater()
+        repeater.give_up_at = asyncio.get_running_loop().time() + 1.0
+
+        async def call() -> None:
+            raise psycopg.OperationalError("no server")
+
+        with pytest.raises(GaveUp):
+            await repeater("tick", call)
+
+    asyncio.run(main())
+    assert len(said(caplog, "lost the database")) == 1
+    assert 1 <= len(said(caplog, "still no database (")) <= 3
+
+
+def test_without_a_database_it_leaves_at_once_and_says_so_in_one_line(
+    fresh_database: TestDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    deploy(fresh_database, linear("cut-off", "long", "never"))
+    start(fresh_database, "cut-off", 3)
+    worker = Worker()
+    at_work = []
+
+    @worker.task("long")
+    async def long(task: Task) -> None:
+        at_work.append(task.task_id)
+        await asyncio.sleep(60)
+
+    name = fresh_database.name
+    with psycopg.connect(fresh_database.url, dbname="postgres", autocommit=True) as admin:
+
+        def allow(yes: bool) -> None:
+            admin.execute(
+                sql.SQL("alter database {} with allow_connections {}").format(
+                    sql.Identifier(name), sql.Literal(yes)
+                )
+            )
+            admin.execute(
+                "select pg_terminate_backend(a.pid) from pg_stat_activity a where a.datname = %s",
+                [name],
+            )
+
+        async def main() -> float:
+            runner = make_runner(fresh_database, worker, until_idle=False)
+            serving = asyncio.create_task(runner.run())
+            await until(lambda: len(at_work) == 3, "at work")
+            allow(False)
+            await until(lambda: runner.away, "noticed")
+            caplog.clear()
+            began = time.monotonic()
+            runner.stop()
+            await asyncio.wait_for(serving, 60)
+            return time.monotonic() - began
+
+        try:
+            assert asyncio.run(main()) < 8
+        finally:
+            allow(True)
+    lines = [r.getMessage() for r in caplog.records if r.name == "pgbpm.runner"]
+    assert len(lines) == 1
+    assert "the database is gone" in lines[0]
+    assert "leases that run out by themselves: 3" in lines[0]
