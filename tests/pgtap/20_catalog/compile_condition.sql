@@ -55,6 +55,11 @@ insert into golden values
   -- encrypted values are not compared
   ('${x == "a"}', '{"x": "__encrypted:a"}', null), ('${x != "a"}', '{"x": "__encrypted:a"}', null), ('${x < "a"}', '{"x": "__encrypted:a"}', null),
   ('${a == b}', '{"a": "__encrypted:a", "b": "__encrypted:a"}', null), ('${empty x}', '{"x": "__encrypted:a"}', false), ('${x == null}', '{"x": "__encrypted:a"}', false),
+  -- nor is what stands behind them missing
+  ('${x.a == 1}', '{"x": "__encrypted:a"}', null), ('${x.a != 1}', '{"x": "__encrypted:a"}', null), ('${x.a == null}', '{"x": "__encrypted:a"}', null),
+  ('${x.a.b}', '{"x": {"a": "__encrypted:a"}}', null), ('${empty x.a}', '{"x": "__encrypted:a"}', null), ('${!x.a}', '{"x": "__encrypted:a"}', null),
+  ('${x.a == y}', '{"x": "__encrypted:a"}', null), ('${y == x.a}', '{"x": "__encrypted:a"}', null), ('${x.a == 1 || true}', '{"x": "__encrypted:a"}', true),
+  ('${x.a > 1}', '{"x": "__encrypted:a"}', null), ('${x.a == 1}', '{"x": "plain"}', false), ('${x.a == y.b}', '{"y": {"b": null}}', true),
   -- FEEL, as far as it means the same
   ('= amount > 1000', '{"amount": 1001}', true), ('=x = "a"', '{"x": "a"}', true), ('= x != 1 and not(y)', '{}', true), ('= số tiền >= 5', '{"số tiền": 5}', true),
   ('= order.line count = 2 or false', '{"order": {"line count": 2}}', true), ('= x = null', '{}', true),
