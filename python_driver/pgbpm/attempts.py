@@ -17,6 +17,7 @@ import psycopg
 from pgbpm.config import RunnerConfig
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
+from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
@@ -170,11 +171,13 @@ class Attempts:
         name = kind.__qualname__
         if kind.__module__ not in {"builtins", "pgbpm.worker", "pgbpm.jsontext"}:
             name = f"{kind.__module__}.{name}"
+        meant = isinstance(error, Retry | NonRetryable | NotJson)
         self._failed(
             attempt,
             name,
             str(error),
-            None if isinstance(error, Retry | NonRetryable | NotJson) else _traceback(error),
+            None if meant else _traceback(error),
+            place=None if meant else user_place(error),
             retryable=not isinstance(error, NonRetryable | NotJson),
             retry_in=error.in_seconds if isinstance(error, Retry) else None,
         )
@@ -186,6 +189,7 @@ class Attempts:
         message: str,
         trace: str | None,
         *,
+        place: str | None = None,
         retryable: bool = True,
         retry_in: float | None = None,
     ) -> None:
@@ -193,9 +197,11 @@ class Attempts:
         if trace:
             error["traceback"] = _clean(trace)
         logger.warning(
-            "%s failed in attempt %d: %s: %s", _name(attempt.task), attempt.task.attempt, kind,
-            error["message"], extra=_extra(attempt.task),
+            "%s failed in attempt %d: %s: %s%s", _name(attempt.task), attempt.task.attempt, kind,
+            error["message"], f" ({place})" if place else "", extra=_extra(attempt.task),
         )  # fmt: skip
+        if trace:
+            logger.debug("traceback of %s:\n%s", _name(attempt.task), error["traceback"].rstrip())
         self._results.fail(
             attempt.tenant, attempt.task, error, retryable=retryable, retry_in=retry_in
         )

@@ -386,7 +386,7 @@ def test_dead_letters_and_incidents(cli: Cli) -> None:
     mine = by_key([row for row in letters if row["business_key"].startswith("breaking")])
     assert [row["business_key"] for row in mine] == ["breaking-1", "breaking-2", "breaking-3"]
     assert mine[0]["error"]["message"] == "not today"
-    assert "not today" in cli.text("dead-letters", "list")
+    assert "NonRetryable: not today" in cli.text("dead-letters", "list")
     found = [row for row in cli.json("incidents") if row["business_key"] == "breaking-2"]
     assert len(found) == 1
     text = cli.text("show", "breaking-1")

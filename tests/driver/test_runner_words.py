@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -13,6 +15,7 @@ from tests.driver.runner_kit import (
     deploy,
     linear,
     make_runner,
+    publish_task,
     run_until_idle,
     running,
     start,
@@ -20,6 +23,7 @@ from tests.driver.runner_kit import (
 )
 from tests.support.database import TestDatabase
 
+from pgbpm.places import user_place
 from pgbpm.repeat import GaveUp, Repeater
 from pgbpm.worker import Task, Worker
 
@@ -193,3 +197,39 @@ def test_without_a_database_it_leaves_at_once_and_says_so_in_one_line(
     assert len(lines) == 1
     assert "the database is gone" in lines[0]
     assert "leases that run out by themselves: 3" in lines[0]
+
+
+# -- a handler that fails ------------------------------------------------------------------------
+
+
+def test_a_failing_handler_is_told_with_its_place_and_its_traceback_at_debug(
+    database: TestDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish_task(database, "looks-up", max_attempts=1)
+    deploy(database, linear("failing", "looks-up"))
+    start(database, "failing")
+    worker = Worker()
+
+    @worker.task("looks-up")
+    async def looks_up(task: Task) -> None:
+        json.loads('{"n": 1}')["dept"]
+
+    line = looks_up.__code__.co_firstlineno + 2
+    run_until_idle(database, worker)
+    [told] = said(caplog, "failed in attempt 1")
+    assert "KeyError: 'dept' (" in told
+    assert told.endswith(f"{Path(__file__).name}:{line})")
+    assert said(caplog, "traceback of") == []
+    caplog.set_level(logging.DEBUG, "pgbpm")
+    start(database, "failing", 2)
+    run_until_idle(database, worker)
+    assert "in looks_up" in said(caplog, "traceback of looks-up")[0]
+
+
+def test_the_place_of_an_error_in_a_library_is_where_it_was_called() -> None:
+    with pytest.raises(ValueError, match="property name") as caught:
+        json.loads("{")
+    here = user_place(caught.value)
+    assert here is not None
+    assert here.endswith(f"{Path(__file__).name}:{caught.tb.tb_lineno}")
+    assert user_place(ValueError("never raised")) is None

@@ -15,9 +15,10 @@ from click.core import ParameterSource
 from pgbpm.cli.app import App, pass_app
 from pgbpm.cli.output import emit_json
 from pgbpm.db import Database
+from pgbpm.loading import load_worker
 from pgbpm.logs import configure_logs
 from pgbpm.runner import Runner
-from pgbpm.worker import Worker, load_worker
+from pgbpm.worker import Worker
 
 logger = logging.getLogger("pgbpm.runner")
 

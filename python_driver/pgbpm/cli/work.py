@@ -208,7 +208,8 @@ def list_dead_letters(app: App, everything: bool, limit: int, as_json: bool) -> 
         """
         select d.dead_letter_id, d.process_instance_id, d.business_key, d.kind, d.task_id,
                d.incident_id, d.error, d.state, d.created_at, d.closed_by, d.closed_at,
-               coalesce(d.error ->> 'message', d.error #>> '{}') as reason
+               coalesce(concat_ws(': ', d.error ->> 'type', nullif(d.error ->> 'message', '')),
+                        d.error #>> '{}') as reason
           from bpm.dead_letter d
          where d.tenant_id = %(tenant)s and (%(everything)s or d.state = 'Open')
          order by d.dead_letter_id limit %(limit)s
