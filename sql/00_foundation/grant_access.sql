@@ -9,13 +9,12 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_actor text;
+  -- The tenant whose admin the caller has to be; what is done is recorded there.
+  v_tenant text := case when p_tenant_id is null or (p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%') then p_tenant_id else '' end;
+  v_actor  text;
 begin
-  if p_tenant_id is null then
-    perform bpm_core.enter_call(null, 'admin');
-  end if;
-  perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.enter_call(v_tenant, 'admin');
+  v_actor := bpm_core.acting_as(v_tenant, p_actor);
   if p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
     perform bpm_core.fail('BP400', 'A tenant pattern is a text of at most 201 characters.');
   elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
@@ -26,7 +25,7 @@ begin
   insert into bpm_core.tenant_grant (role_name, tenant_pattern, capability, granted_by, granted_at)
   values (p_role, p_tenant_pattern, p_capability::bpm_core.capability, v_actor, bpm_core.now())
   on conflict do nothing;
-  perform bpm_core.write_audit(p_tenant_id, v_actor, 'GrantAccess', 'role', p_role, null, null,
+  perform bpm_core.write_audit(v_tenant, v_actor, 'GrantAccess', 'role', p_role, null, null,
     jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
 end
 $$;

@@ -1,6 +1,6 @@
 -- bpm.create_tenant and bpm.grant_access: audited, repeatable, and enough to work with.
 begin;
-select plan(13);
+select plan(15);
 
 create role t_worker;
 grant bpm_worker to t_worker;
@@ -16,6 +16,8 @@ select throws_ok('select bpm.grant_access(''t_worker'', repeat(''x'', 100000), '
 select throws_ok('select bpm.create_tenant(repeat(''x'', 201), ''acme'')', 'BP400', null, 'a name has bounds');
 select results_eq('select action, count(*) from bpm_core.audit_event group by 1 order by 1',
   $$values ('CreateTenant', 2::bigint), ('GrantAccess', 2)$$, 'both are audited');
+select lives_ok('select bpm.grant_access(''t_worker'', ''acme%'', ''reader'', null, ''nobody'')', 'a pattern is granted as admin of the tenant without a name');
+select is_empty('select * from bpm_core.audit_event a where a.tenant_id = ''nobody''', 'and recorded there, not with whatever tenant was named');
 set local role t_worker;
 select results_eq('select bpm.tenants_with_work()', $$values ('acme')$$, 'the role may work for it');
 select throws_ok('select bpm.tick()', 'BP403', null, 'and for no other');
