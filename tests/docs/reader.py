@@ -93,7 +93,9 @@ def desk() -> Iterator[Desk]:
         yield Desk(shell, config)
     finally:
         shell.close()
-        project_server(config).stop()
+        server = project_server(config)
+        server.stop()
+        server.forget_socket()
         shutil.rmtree(folder)
 
 

@@ -306,7 +306,7 @@ def test_message(cli: Cli) -> None:
     start(cli.database, "waiting", 2)
     text = cli.text("show", "waiting-1")
     assert "● wait “Wait for the money”" in text
-    assert "waits for message paid with key waiting-1" in text
+    assert "waits for message paid with key waiting-1 → pgbpm message paid waiting-1" in text
     answer = cli.json("message", "paid", "waiting-1", "--var", "sum=5", "--id", "one")
     assert (answer["state"], answer["is_new"]) == ("Correlated", True)
     assert (
@@ -315,6 +315,8 @@ def test_message(cli: Cli) -> None:
     assert "timer pause PT1H Scheduled" in cli.text("show", "waiting-1")
     assert cli.json("show", "waiting-1")["instance"]["variables"]["sum"] == 5
     assert "Buffered" in cli.text("message", "paid", "nobody", "--ttl", "1 minute")
+    refused = cli("message", "paid", "nobody", "--ttl", "forever", code=2)
+    assert "'forever' is no interval" in refused.stderr
 
 
 # -- tasks, approvals ---------------------------------------------------------------------------
@@ -328,6 +330,9 @@ def test_tasks_and_complete(cli: Cli) -> None:
     mine = by_key(cli.json("tasks", "--type", "bpm:user"))
     assert [row["business_key"] for row in mine] == ["asking-1", "asking-2", "asking-3"]
     assert "asking-2" in cli.text("tasks", "--type", "bpm:user")
+    shown = cli.text("show", "asking-1")
+    assert f"└ task for anybody Ready → pgbpm complete {mine[0]['task_id']}" in shown
+    assert "attempt" not in shown
     assert "(1 shown; more with --limit)" in cli.text("tasks", "--limit", 1)
     assert "no open tasks" in cli.text("tasks", "--assignee", "nobody")
 
@@ -407,6 +412,65 @@ def test_dead_letters_and_incidents(cli: Cli) -> None:
     assert "breaking-3" in cli.text("incidents", "list")
     assert "Resolved" in cli.text("incidents", "--all")
     cli("incidents", "resolve", "breaking-3", "--attempts", 0, code=2)
+
+
+CHOOSING = f"""{HEAD}<process id="choosing" isExecutable="true">
+  <startEvent id="start"/><exclusiveGateway id="which"/><endEvent id="much"/><endEvent id="more"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="which"/>
+  <sequenceFlow id="big" sourceRef="which" targetRef="much">
+  <conditionExpression>${{order.amount &gt; 10}}</conditionExpression></sequenceFlow>
+  <sequenceFlow id="huge" sourceRef="which" targetRef="more">
+  <conditionExpression>${{order.amount &gt; 100}}</conditionExpression></sequenceFlow>
+  </process></definitions>"""
+
+
+def test_what_an_incident_saw_is_said_and_mended(cli: Cli) -> None:
+    deploy(cli.database, CHOOSING)
+    start(cli.database, "choosing", 1)
+    text = cli.text("incidents")
+    assert "of flow big cannot be decided: order.amount is missing." in text
+    [found] = [r for r in cli.json("incidents") if r["business_key"] == "choosing-1"]
+    step = f"--var order=…, then pgbpm incidents resolve {found['incident_id']}"
+    assert f"choosing-1 → pgbpm set choosing-1 {step}" in text
+    assert step in cli.text("show", "choosing-1")
+
+    cli("set", "choosing-1", code=2)
+    assert cli.json("set", "choosing-1", "--var", 'order={"amount": "lots"}', "--actor", "ann") == {
+        "n": 1, "order": {"amount": "lots"},
+    }  # fmt: skip
+    again = cli("incidents", "resolve", "choosing-1")
+    assert "stopped again: ConditionUndecidable" in again.stderr
+    assert 'order.amount is "lots"' in again.stderr
+    assert "hint: pgbpm set" in again.stderr
+    assert '"amount": 5' in cli.text("set", "choosing-1", "--var", 'order={"amount": 5}')
+    none = cli.json("incidents", "resolve", "choosing-1")
+    assert [row["code"] for row in none["stopped_again"]] == ["NoFlowTrue"]
+    assert "no default: order.amount is 5." in cli.text("incidents")
+
+    cli("set", "choosing-1", "--variables", '{"order": {"amount": 11}}')
+    mended = cli("incidents", "resolve", "choosing-1")
+    assert mended.stderr == ""
+    assert cli.json("show", "choosing-1")["instance"]["status"] == "Completed"
+    assert (
+        "no running process instance fits"
+        in cli("set", "choosing-1", "--var", "a=1", code=1).stderr
+    )
+
+
+def test_a_failed_task_shows_the_type_of_its_exception(cli: Cli) -> None:
+    publish_task(cli.database, "looking-up", max_attempts=1)
+    deploy(cli.database, linear("unknown-key", "looking-up"))
+    start(cli.database, "unknown-key")
+    worker = Worker()
+
+    @worker.task("looking-up")
+    async def looking_up(task: Task) -> None:
+        raise KeyError("dept")
+
+    run_until_idle(cli.database, worker)
+    for command in (["incidents"], ["dead-letters"], ["show", "unknown-key-1"]):
+        assert "KeyError: 'dept'" in cli.text(*command)
+    assert "until" not in cli.text("show", "unknown-key-1", "--history", 0)
 
 
 # -- commands -----------------------------------------------------------------------------------

@@ -70,6 +70,10 @@ class Kind:
 
 
 INSTANCE = Kind("process instance", "instance", "process_instance_id")
+RUNNING = Kind(
+    "running process instance", "instance", "process_instance_id",
+    "v.status in ('Running', 'Suspended')",
+)  # fmt: skip
 TASK = Kind("open task", "task", "task_id", "v.state in ('Ready', 'Executing', 'Held')")
 APPROVAL = Kind("pending approval", "approval", "approval_id", "v.status = 'Pending'")
 INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")

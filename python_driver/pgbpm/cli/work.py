@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.lookup import APPROVAL, DEAD_LETTER, INCIDENT, TASK
 from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.reasons import incident_reason, incident_steps
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
 
@@ -23,16 +25,32 @@ all_option = click.option("--all", "everything", is_flag=True, help="Also what i
 
 
 def listing(
-    app: App, query: str, values: Row, shown: dict[str, str], as_json: bool, empty: str
+    app: App,
+    query: str,
+    values: Row,
+    shown: dict[str, str],
+    as_json: bool,
+    empty: str,
+    *,
+    derived: Callable[[Row], Row] = dict,
+    below: Callable[[list[Row]], Iterable[str]] = lambda _: (),
 ) -> None:
-    """Run a query of a view and print it; ``shown`` maps headings of the table to columns."""
+    """Run a query of a view and print it; ``shown`` maps headings of the table to columns.
+
+    For people only: ``derived`` changes a row before it is shown, ``below`` gives lines to print
+    below the table.
+    """
     with app.connect() as conn:
         rows = conn.execute(query, {"tenant": app.tenant, **values}).fetchall()
     if as_json:
         emit_json(rows)
     else:
-        short = [{head: row[column] for head, column in shown.items()} for row in rows]
+        short = [
+            {head: row[column] for head, column in shown.items()} for row in map(derived, rows)
+        ]
         emit(short, False, empty=empty)
+        for line in below(rows):
+            click.echo(line)
         if len(rows) == values.get("limit"):
             click.echo(f"({len(rows)} shown; more with --limit)")
 
@@ -296,7 +314,18 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
         },
         as_json,
         "no incidents",
+        derived=lambda row: {**row, "message": incident_reason(row)},
+        below=_next_steps,
     )  # fmt: skip
+
+
+def _next_steps(rows: list[Row]) -> Iterator[str]:
+    """What to type for each incident that is about variables."""
+    for row in rows:
+        key = row["business_key"] or str(row["process_instance_id"])
+        steps = incident_steps(row, key)
+        if row["state"] == "Open" and steps.startswith("pgbpm set"):
+            yield f"{key} → {steps}"
 
 
 @incidents.command()
@@ -308,12 +337,26 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
 def resolve(app: App, incident: str, attempts: int, actor: str | None, as_json: bool) -> None:
     """Drive the stopped token again, after what stopped it was mended."""
     with app.connect() as conn:
+        found = INCIDENT.find(conn, app.tenant, incident)
         row = app.call(
-            conn, "resolve_incident", p_attempts=attempts, p_actor=actor,
-            p_incident_id=INCIDENT.find(conn, app.tenant, incident),
-        )[0]  # fmt: skip
+            conn, "resolve_incident", p_attempts=attempts, p_actor=actor, p_incident_id=found
+        )[0]
         wake_runners(conn)
-    emit(row, as_json)
+        again = conn.execute(_STOPPED_AGAIN, {"tenant": app.tenant, "incident": found}).fetchall()
+    emit(row | ({"stopped_again": again} if again and as_json else {}), as_json)
+    if not as_json:
+        for new in again:
+            click.echo(f"stopped again: {new['code']}: {incident_reason(new)}", err=True)
+            click.echo(f"  hint: {incident_steps(new, str(new['process_instance_id']))}", err=True)
 
+
+_STOPPED_AGAIN = """
+    select n.incident_id, n.process_instance_id, n.code, n.message, n.detail
+      from bpm.incident r
+      join bpm.incident n
+        on n.tenant_id = r.tenant_id and n.workflow_instance_id = r.workflow_instance_id
+       and n.token_id = r.token_id and n.incident_id <> r.incident_id and n.state = 'Open'
+     where r.tenant_id = %(tenant)s and r.incident_id = %(incident)s and r.state <> 'Open'
+"""
 
 COMMANDS = [tasks, complete, approvals, approve, reject, dead_letters, incidents]
