@@ -14,8 +14,8 @@ begin
   select array_agg(row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving)
     into v_waits
     from unnest(p_arriving) a
-    join bpm_core.workflow_node n
-      on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
+   cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n
    where n.kind = 'TimerBoundary';
   if v_waits is not null then
     perform bpm_core.start_timers(v_waits);

@@ -12,9 +12,8 @@ begin
   with open as materialized (
     select s.tenant_id, s.id
       from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
-                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
-     where s.state = 'Open'),
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
   closed as (
     update bpm_core.subscription s
        set state = 'Closed'

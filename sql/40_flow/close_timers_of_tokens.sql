@@ -9,11 +9,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with closed as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
+  closed as (
     update bpm_core.timer t
        set status = 'Cancelled'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)

@@ -28,8 +28,8 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
       from unnest(p_arriving) a
      cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
-      join bpm_core.workflow_flow f
-        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id),
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
     select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now

@@ -29,7 +29,7 @@ begin
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
     from bpm_core.task_instance t
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;

@@ -109,6 +109,7 @@ PREFIX = {
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
+    "message_of_subscription": 1,
     "subscription_open": 2,
     "message_buffered": 2,
     "message_expiry": 2,
