@@ -734,7 +734,7 @@ create table bpm_core.subscription (
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-create index subscription_open on bpm_core.subscription (tenant_id, name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
 comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
@@ -754,7 +754,7 @@ create table bpm_core.message (
   unique (message_id, tenant_id),
   check ((correlated_to is not null) = (state = 'Correlated'))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
-create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
+create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';

@@ -131,13 +131,12 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_actor text;
+  -- The tenant whose admin the caller has to be; what is done is recorded there.
+  v_tenant text := case when p_tenant_id is null or (p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%') then p_tenant_id else '' end;
+  v_actor  text;
 begin
-  if p_tenant_id is null then
-    perform bpm_core.enter_call(null, 'admin');
-  end if;
-  perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.enter_call(v_tenant, 'admin');
+  v_actor := bpm_core.acting_as(v_tenant, p_actor);
   if p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
     perform bpm_core.fail('BP400', 'A tenant pattern is a text of at most 201 characters.');
   elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
@@ -148,7 +147,7 @@ begin
   insert into bpm_core.tenant_grant (role_name, tenant_pattern, capability, granted_by, granted_at)
   values (p_role, p_tenant_pattern, p_capability::bpm_core.capability, v_actor, bpm_core.now())
   on conflict do nothing;
-  perform bpm_core.write_audit(p_tenant_id, v_actor, 'GrantAccess', 'role', p_role, null, null,
+  perform bpm_core.write_audit(v_tenant, v_actor, 'GrantAccess', 'role', p_role, null, null,
     jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
 end
 $$;
@@ -1217,7 +1216,7 @@ begin
     problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
     hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
   elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval.', quote_literal(left(rule, 100)));
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
@@ -2093,6 +2092,7 @@ $$;
 
 -- from 20_catalog/parse_cycle.sql
 -- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
+-- At most once per second: a faster one would keep tick from ever finding nothing to do.
 -- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
 create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
 language plpgsql immutable parallel safe
@@ -2104,7 +2104,7 @@ begin
   starts_at := bpm_core.parse_timestamp(v_parts[2]);
   step := bpm_core.parse_duration(v_parts[3]);
   repeats := nullif(v_parts[1]::integer, -1);
-  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step <= interval '0' then
+  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step < interval '1 second' then
     repeats := null;
     starts_at := null;
     step := null;
@@ -2859,7 +2859,7 @@ as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hin
 
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
--- unless the other side decides alone (unknown && false, unknown || true).
+-- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
 -- Returns:  text, without the mode.
 create or replace function bpm_core.write_condition(p_tree jsonb)
 returns text
@@ -2867,8 +2867,9 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_op   text := p_tree ->> 'op';
-  v_text text;
+  v_op     text := p_tree ->> 'op';
+  v_text   text;
+  v_hidden text := bpm_core.write_hidden(p_tree);
 begin
   if v_op in ('and', 'or') then
     for v_i in 0 .. jsonb_array_length(p_tree -> 'args') - 1 loop
@@ -2877,18 +2878,16 @@ begin
     return '(' || v_text || ')';
   elsif v_op = 'not' then
     return '!(' || bpm_core.write_condition(p_tree -> 'arg') || ')';
-  elsif v_op = 'empty' then
-    return bpm_core.write_emptiness(p_tree -> 'arg');
-  elsif v_op = 'path' then
-    return bpm_core.write_equality(p_tree, '{"op": "value", "value": true}');
-  elsif v_op = 'eq' then
-    return bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right');
-  elsif v_op = 'ne' then
-    return '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')';
-  elsif v_op = 'value' then
-    return case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end;
   end if;
-  return bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right');
+  v_text := case v_op
+    when 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
+    when 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
+    when 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
+    when 'ne' then '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')'
+    when 'value' then case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end
+    else bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right')
+  end;
+  return case when v_hidden is null then v_text else format('((!(%1$s) && %2$s) || ((%1$s) && 1 == "1"))', v_hidden, v_text) end;
 end
 $$;
 
@@ -2938,6 +2937,22 @@ begin
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
+$$;
+
+-- from 20_catalog/write_hidden.sql
+-- jsonpath: does a path of this comparison lead through an encrypted text? What stands behind it is not missing but unknown.
+-- Only the first 32 names are asked about: the text grows with their square.
+-- Returns:  text; null when no path is longer than one name.
+create or replace function bpm_core.write_hidden(p_tree jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select string_agg(bpm_core.write_typed(jsonb_path_query_array(o.operand, '$.path[0 to $last]', jsonb_build_object('last', n.last)),
+                                         '@ starts with "__encrypted:"'), ' || ' order by o.at, n.last)
+    from (values (1, p_tree), (2, p_tree -> 'left'), (3, p_tree -> 'right'), (4, p_tree -> 'arg')) o(at, operand)
+   cross join lateral generate_series(0, least(jsonb_array_length(o.operand -> 'path'), 33) - 2) n(last)
+   where o.operand ? 'path'
 $$;
 
 -- from 20_catalog/write_ordering.sql
@@ -3071,7 +3086,8 @@ begin
     perform bpm_core.apply_messages(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
-    when deadlock_detected or serialization_failure or query_canceled then
+    -- As in drive_isolated: none of it is the fault of a row.
+    when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
@@ -3161,8 +3177,8 @@ begin
   select array_agg(row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving)
     into v_waits
     from unnest(p_arriving) a
-    join bpm_core.workflow_node n
-      on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
+   cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n
    where n.kind = 'TimerBoundary';
   if v_waits is not null then
     perform bpm_core.start_timers(v_waits);
@@ -3402,19 +3418,24 @@ begin
     select i.tenant_id, i.id
       from unnest(p_hosts) h
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
-                          where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id offset 0) i
-     where i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+                          where i.workflow_instance_id = h.instance_id offset 0) i
+     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
       from open o
      where i.tenant_id = o.tenant_id and i.id = o.id
     returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
+  letter as materialized (
+    select d.tenant_id, d.id
+      from closed c
+     cross join lateral (select d.tenant_id, d.id, d.state from bpm_core.dead_letter d where d.incident_id = c.id offset 0) d
+     where d.tenant_id = c.tenant_id and d.state = 'Open'),
   buried as (
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = 'engine', closed_at = v_now
-      from closed c
-     where d.tenant_id = c.tenant_id and d.incident_id = c.id and d.state = 'Open')
+      from letter l
+     where d.tenant_id = l.tenant_id and d.id = l.id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'IncidentResolved', c.token_id, c.node_id, 'engine',
          jsonb_build_object('incident', c.id, 'closed', true)
@@ -3437,9 +3458,8 @@ begin
   with open as materialized (
     select s.tenant_id, s.id
       from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
-                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
-     where s.state = 'Open'),
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
   closed as (
     update bpm_core.subscription s
        set state = 'Closed'
@@ -3465,11 +3485,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with closed as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
+  closed as (
     update bpm_core.timer t
        set status = 'Cancelled'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)
@@ -3638,7 +3663,8 @@ begin
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
      set state = case when d.kind in ('Task', 'Inbox') then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
-   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
+    from (select o.tenant_id, o.id, o.state from bpm_core.dead_letter o where o.incident_id = p_incident.id offset 0) o
+   where o.state = 'Open' and d.tenant_id = o.tenant_id and d.id = o.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
           jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));
@@ -3668,7 +3694,8 @@ $$;
 -- from 40_flow/drive_isolated.sql
 -- Drives arriving tokens inside the one subtransaction of a command (law 11): if it raises, half by half, and one that raises alone
 -- becomes an incident where it arrived. What was accepted before (results, decisions) and the locks stay.
--- Raises:   40P01, 40001, 55P03 and cancellation as they come: the caller repeats the whole command.
+-- Raises:   what passes by itself or concerns the server, not the token: 40xxx, 55P03, 57xxx (cancelled, shut down), 53xxx (out of disk, memory),
+--           58xxx (system error). The caller repeats the whole command.
 create or replace function bpm_core.drive_isolated(p_arriving bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -3688,7 +3715,7 @@ begin
     perform bpm_core.drive(p_arriving);
     return;
   exception
-    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       v_error := format('%s (%s)', sqlerrm, sqlstate);
@@ -3815,7 +3842,8 @@ begin
     select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
                jsonb_build_object('code', n.error_code))::bpm_core.trouble
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id));
+     cross join lateral (select n.error_code from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
   return '{}'::bpm_core.moving[];
 end
 $$;
@@ -3968,8 +3996,8 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
       from unnest(p_arriving) a
      cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
-      join bpm_core.workflow_flow f
-        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id),
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
     select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
@@ -4012,8 +4040,8 @@ begin
            coalesce(before.round, 0) + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id
                                                           order by a.token_id) as round
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n
-        on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id
+     cross join lateral (select n.incoming from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
       left join lateral (
         select j.round
           from bpm_core.parallel_join_arrival j
@@ -4265,9 +4293,9 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-      join bpm_core.workflow_flow f
-        on f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-       and (l.flow_id is null or f.flow_id = l.flow_id));
+     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
 end
 $$;
 
@@ -4637,10 +4665,12 @@ begin
          cross join lateral (
            select b.id
              from bpm_core.message b
-            where b.state = 'Buffered' and b.tenant_id = w.tenant_id and b.name = w.name and b.correlation_key = w.correlation_key
+            where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
+              and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
               and b.expires_at > p_now
             order by b.received_at, b.id
-           offset w.turn limit 1) b) x
+           offset w.turn limit 1) b
+        offset 0) x
      where m.tenant_id = x.tenant_id and m.id = x.id
     returning m.tenant_id, m.id, x.subscription_id, x.workflow_instance_id)
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
@@ -4676,15 +4706,16 @@ begin
   with starved as materialized (
     select w.id, bpm_core.new_id() as incident_id, j.joins
       from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-      join bpm_core.workflow_instance w on w.tenant_id = d.tenant_id and w.id = d.id
+     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
      cross join lateral (
        select coalesce(sum(j.joined), 0) as waiting,
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
      where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
-       and not exists (select from bpm_core.incident o
-                        where o.tenant_id = w.tenant_id and o.workflow_instance_id = w.id and o.state = 'Open' and o.code = 'JoinStarved')),
+       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
     select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
@@ -4713,13 +4744,15 @@ declare
   r_wait  record;
 begin
   select s.id, s.workflow_instance_id into r_wait
-    from bpm_core.message m
-    join bpm_core.subscription s
-      on s.state = 'Open' and s.tenant_id = m.tenant_id and s.name = m.name and s.correlation_key = m.correlation_key
-   where m.tenant_id = p_tenant_id and m.id = p_message_id
-     and not exists (select from bpm_core.message o where o.tenant_id = s.tenant_id and o.correlated_to = s.id)
-   order by s.created_at, s.id
-   limit 1;
+    from (select m.name, m.correlation_key from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = p_message_id offset 0) m
+   cross join lateral (
+     select s.id, s.workflow_instance_id
+       from bpm_core.subscription s
+      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+        and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+        and not exists (select from bpm_core.message o where o.correlated_to = s.id)
+      order by s.created_at, s.id
+      limit 1) s;
   if r_wait.id is null then
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;
@@ -5455,9 +5488,9 @@ begin
                case when k.request_hash <> s.request_hash and s.outcome is null
                     then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
-      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
-      left join bpm_core.idempotency_key k
-        on k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+      from unnest(p_starts) s
+      left join lateral (select k.* from bpm_core.idempotency_key k
+                          where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
 end
 $$;
@@ -5649,11 +5682,16 @@ begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
   end if;
-  with ended as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
     update bpm_core.token t
        set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
-     where t.tenant_id = i.tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
@@ -5704,6 +5742,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -5749,6 +5788,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result  bpm_core.tick_result;
@@ -5793,6 +5833,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -5839,6 +5880,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -5885,6 +5927,7 @@ as $$
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
+  offset 0
 $$;
 
 -- from 40_flow/try_lock_instances.sql
@@ -6230,6 +6273,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -6414,15 +6458,17 @@ begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')));
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')));
   -- Read after the locks: a claim may have come in between, and its attempt must not end before it began.
   v_now := bpm_core.now();
   with live as materialized (
     select t.tenant_id, t.id, t.state as before
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')),
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')),
   closed as (
     update bpm_core.task_instance t
        set state = 'Cancelled'
@@ -6545,7 +6591,7 @@ begin
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
     from bpm_core.task_instance t
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;
@@ -6639,7 +6685,8 @@ begin
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
   update bpm_core.task_instance t
@@ -6685,8 +6732,8 @@ begin
   select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id;
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
   perform bpm_core.arm_boundary_timers(p_arriving);
   return '{}'::bpm_core.moving[];
 end
@@ -6718,8 +6765,8 @@ begin
   select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
   perform bpm_core.arm_boundary_timers(p_arriving);
   return '{}'::bpm_core.moving[];
@@ -6994,6 +7041,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return (
@@ -7420,6 +7468,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_now      timestamptz;
@@ -7536,12 +7585,13 @@ declare
   v_uncaught bpm_core.thrown[];
 begin
   with due as materialized (
-    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, w.id as instance_id, w.workflow_version_id, t.scope_id, t.id as token_id,
+    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, a.workflow_instance_id as instance_id, w.workflow_version_id, t.scope_id, a.token_id,
            t.state = 'Waiting' and t.node_id = a.node_id and t.visit = a.visit as standing
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_approvals) i(id) offset 0) i
-      join bpm_core.approval_record a on a.tenant_id = i.tenant_id and a.id = i.id
-      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+      from unnest(p_approvals) i(id)
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = i.id offset 0) a
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     cross join lateral (select t.scope_id, t.state, t.node_id, t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and w.status <> 'Suspended'),
   applied as (
     update bpm_core.approval_record a
@@ -7657,10 +7707,11 @@ as $$
 begin
   with open as materialized (
     select a.tenant_id, a.id
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_tokens) k(id) offset 0) k
-      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
-      join bpm_core.approval_record a on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.token_id = t.id
-     where a.status = 'Pending'),
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select a.tenant_id, a.id, a.token_id, a.status from bpm_core.approval_record a
+                          where a.workflow_instance_id = t.workflow_instance_id offset 0) a
+     where a.tenant_id = p_tenant_id and a.token_id = k.id and a.status = 'Pending'),
   closed as (
     update bpm_core.approval_record a
        set status = 'Cancelled'
@@ -7715,7 +7766,7 @@ begin
   return query
   select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
     from bpm_core.approval_record a
-    join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;
@@ -7732,6 +7783,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_found     uuid[];
@@ -7741,9 +7793,9 @@ begin
   with oldest as materialized (
     select a.id, a.workflow_instance_id, a.decided_at
       from bpm_core.approval_record a
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-       and exists (select from bpm_core.workflow_instance w
-                    where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended')
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id and w.status <> 'Suspended'
      order by a.decided_at, a.id
      limit p_limit)
   select array_agg(f.id), array_agg(f.workflow_instance_id)
@@ -7784,8 +7836,8 @@ begin
     insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
     select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
       from rested r
-      join bpm_core.workflow_task_binding b
-        on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
+     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
     returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
@@ -7941,11 +7993,16 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with cancelled as (
+  with unsent as materialized (
+    select o.tenant_id, o.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select o.tenant_id, o.id, o.state, o.first_sent_at from bpm_core.outbox o where o.workflow_instance_id = i.id offset 0) o
+     where o.tenant_id = p_tenant_id and o.state = 'Pending' and o.first_sent_at is null),
+  cancelled as (
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id) offset 0) i
-     where o.tenant_id = i.tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+      from unsent u
+     where o.tenant_id = u.tenant_id and o.id = u.id
     returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
@@ -8073,6 +8130,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -8124,6 +8182,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return (
@@ -8155,12 +8214,14 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot,
            v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-      join bpm_core.workflow_task_binding b
-        on b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id
-      left join bpm_core.destination d on d.tenant_id = b.tenant_id and d.code = coalesce(b.destination_code, b.task_type)
+     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+                          where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
+      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+                           from bpm_core.destination d
+                          where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
   written as (
     insert into bpm_core.outbox (
@@ -8203,8 +8264,8 @@ as $$
 declare
   v_moves bpm_core.command_move[] := array(
     select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
-      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
+      from unnest(p_commands) i(id)
+     cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
      where o.state = 'Sending' and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
@@ -8572,6 +8633,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -8613,6 +8675,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
