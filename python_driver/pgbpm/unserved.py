@@ -60,7 +60,10 @@ class Unserved:
 async def no_tenant(gateway: Gateway) -> PgbpmError:
     """The error of a login that may work for nobody."""
     role = await gateway.caller()
-    return PgbpmError(
+    error = PgbpmError(
         f"role {role} is granted worker for no active tenant",
-        hint=f"bpm.grant_access('{role}', '', 'worker') grants it for the tenant without a name",
+        hint=f"an admin calls bpm.grant_access('{role}', '', 'worker') ('' is the tenant without a"
+        " name); the role bpm_worker is needed too",
     )
+    error.code = "BP403"
+    return error

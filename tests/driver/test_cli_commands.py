@@ -6,7 +6,9 @@ import json
 import socket
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
 from tests.driver.runner_kit import (
@@ -21,7 +23,7 @@ from tests.driver.runner_kit import (
 from tests.support.database import TestDatabase
 
 from pgbpm import migrations
-from pgbpm.cli import root
+from pgbpm.cli import hints, root
 from pgbpm.worker import NonRetryable, Task, Worker
 
 USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
@@ -125,6 +127,8 @@ def test_deploy_says_every_fault(cli: Cli, tmp_path: Path) -> None:
     result = cli("deploy", faulty, code=1)
     assert "SequenceFlowTargetNotFound" in result.stderr
     assert "UnsupportedElement" in result.stderr
+    assert result.stderr.count("SequenceFlowTargetNotFound") == 1
+    assert f"error BP422: {faulty}: The file has " in result.stderr
     answer = cli.json("deploy", faulty, code=1)
     assert answer["deployed"] == []
     assert {f["code"] for f in answer["findings"]} >= {
@@ -352,6 +356,13 @@ def test_tasks_and_complete(cli: Cli) -> None:
     ]  # fmt: skip
     cli("complete", claimed["task_id"], "--fencing-token", token, "--actor", "a", code=2)
 
+    closed = cli("complete", "asking-1", "--actor", "bob", code=1).stderr
+    assert "is Completed, answered by alice" in closed
+    service = cli("complete", claimed["task_id"], code=1).stderr
+    assert "is for workers (serve-me, Completed), not for people" in service
+    assert "--fencing-token" in service
+    assert "no open task fits" in cli("complete", "nothing-there", code=1).stderr
+
 
 def test_approve_and_reject(cli: Cli) -> None:
     deploy(cli.database, APPROVED)
@@ -365,6 +376,8 @@ def test_approve_and_reject(cli: Cli) -> None:
     assert "Approved" in cli.text("approve", pending[0]["approval_id"])  # again: the first answer
     other = cli("reject", pending[0]["approval_id"], code=1)
     assert "error BP409" in other.stderr
+    by_its_key = cli("approve", "asking-leave-2", code=1)
+    assert "Rejected" in by_its_key.stderr
     assert [row["business_key"] for row in cli.json("approvals")] == ["asking-leave-3"]
     assert {row["status"] for row in cli.json("approvals", "--all")} == {
         "Approved", "Rejected", "Pending",
@@ -545,3 +558,54 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         text = cli.text(name, "--help")
         assert "--json" in text, name
         assert len(text.splitlines()) > 4
+
+
+# -- who may what -------------------------------------------------------------------------------
+
+
+def test_a_tenant_that_is_not_ours_is_told(cli: Cli) -> None:
+    deploy(cli.database, linear("for-tenants", "a-task"))
+    for command in ("ps", "tasks", "definitions", "incidents", "outbox"):
+        result = cli("--tenant", "nope", command)
+        assert "warning: tenant 'nope' is unknown or not granted" in result.stderr, command
+    assert cli("ps", "--key", "never-there").stderr == ""
+
+
+def test_a_missing_role_is_named(fresh_cli: Cli) -> None:
+    database = fresh_cli.database
+    name = f"{database.name}_reader"
+    database.rows(f'create role "{name}" login')
+    url = psycopg.conninfo.make_conninfo(database.url, user=name)
+    try:
+        for roles, command, hint in [
+            ([], ["ps"], "grant bpm_reader to this login"),
+            ([], ["run", "--until-idle"], "grant bpm_worker to this login"),
+            (["bpm_reader"], ["start", "x"], f"grant bpm_worker to {name}"),
+            (["bpm_reader"], ["set", str(UUID(int=1)), "--var", "a=1"],
+             f"grant bpm_operator to {name}"),
+            ([], ["--tenant", "", "run", "--until-idle"], "grant bpm_worker to this login"),
+        ]:  # fmt: skip
+            for role in roles:
+                database.rows(f'grant {role} to "{name}"')
+            result = CliRunner().invoke(root, ["--database-url", url, *command])
+            assert result.exit_code == 1, result.output
+            assert "error 42501" in result.stderr
+            assert hint in result.stderr
+        result = CliRunner().invoke(root, ["--database-url", url, "run", "--until-idle"])
+        assert result.exit_code == 1
+        assert f"error BP403: role {name} is granted worker for no active tenant" in result.stderr
+    finally:
+        database.rows(f'drop owned by "{name}"')
+        database.rows(f'drop role "{name}"')
+
+
+def test_hints_name_commands() -> None:
+    said = hints.in_commands("See the view bpm.definition; deploy with bpm.deploy_bpmn.")
+    assert said == "See pgbpm definitions; deploy with pgbpm deploy."
+    assert hints.in_commands("bpm.grant_access(…)") == "bpm.grant_access(…)"
+    missing = [
+        words.split()[1]
+        for words in hints._COMMANDS.values()
+        if words.split()[1] not in root.commands
+    ]
+    assert missing == []

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.driver.runner_kit import (
+    HEAD,
     deploy,
     linear,
     make_runner,
@@ -233,3 +234,18 @@ def test_the_place_of_an_error_in_a_library_is_where_it_was_called() -> None:
     assert here is not None
     assert here.endswith(f"{Path(__file__).name}:{caught.tb.tb_lineno}")
     assert user_place(ValueError("never raised")) is None
+
+
+# -- the summary ---------------------------------------------------------------------------------
+
+TIMED = f"""{HEAD}<process id="timed" isExecutable="true"><startEvent id="start"/>
+  <intermediateCatchEvent id="pause"><timerEventDefinition><timeDuration>PT0.2S</timeDuration>
+  </timerEventDefinition></intermediateCatchEvent><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="pause"/>
+  <sequenceFlow id="f2" sourceRef="pause" targetRef="end"/></process></definitions>"""
+
+
+def test_what_ticks_did_counts_as_something_done(database: TestDatabase) -> None:
+    deploy(database, TIMED)
+    start(database, "timed")
+    assert run_until_idle(database, Worker()).summary() == "driven: timers 1"

@@ -143,8 +143,11 @@ def test_a_command_without_url_starts_a_server_and_takes_it_along(folder: Path) 
     done = cli(folder, "migrate")
     assert done.returncode == 0, done.stderr
     assert "applied 0001_tables" in done.stdout
+    assert done.stderr == "new embedded database in ./.pgbpm (initdb, a moment …)\n"
     assert EmbeddedServer(folder / ".pgbpm").status().state == "stopped"
-    assert "current at" in cli(folder, "migrate").stdout
+    again = cli(folder, "migrate")
+    assert "current at" in again.stdout
+    assert again.stderr == ""
     assert cli(folder, "migrate", "--check").returncode == 0
 
 

@@ -135,6 +135,8 @@ def ps(
             """,
             {"tenant": app.tenant, "status": status, "code": code, "key": key, "limit": limit},
         ).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
     if as_json:
         emit_json(rows)
     else:

@@ -8,11 +8,20 @@ from typing import Any
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
-from pgbpm.cli.lookup import APPROVAL, DEAD_LETTER, INCIDENT, TASK
+from pgbpm.cli.lookup import (
+    ANY_APPROVAL,
+    APPROVAL,
+    DEAD_LETTER,
+    INCIDENT,
+    TASK,
+    USER_TASK,
+)
 from pgbpm.cli.output import emit, emit_json
 from pgbpm.cli.reasons import incident_reason, incident_steps
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
+from pgbpm.db import Connection
+from pgbpm.errors import PgbpmError
 
 Row = dict[str, Any]
 
@@ -42,6 +51,8 @@ def listing(
     """
     with app.connect() as conn:
         rows = conn.execute(query, {"tenant": app.tenant, **values}).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
     if as_json:
         emit_json(rows)
     else:
@@ -125,8 +136,9 @@ def complete(
         raise click.UsageError("--actor is for people's tasks; a service task has its worker")
     given = variables_of(variables, pairs)
     with app.connect() as conn:
-        found = TASK.find(conn, app.tenant, task)
+        found = TASK.find(conn, app.tenant, task, closed=USER_TASK)
         if fencing_token is None:
+            _refuse_workers_task(conn, app.tenant, found)
             rows = app.call(
                 conn, "complete_user_task", p_task_id=found, p_variables=given, p_actor=actor
             )
@@ -137,6 +149,20 @@ def complete(
             )  # fmt: skip
         wake_runners(conn)
     emit(rows[0], as_json)
+
+
+def _refuse_workers_task(conn: Connection, tenant: str, task: str) -> None:
+    row = conn.execute(
+        "select t.task_type, t.worker_id, t.state from bpm.task t"
+        " where t.tenant_id = %s and t.task_id = %s",
+        [tenant, task],
+    ).fetchone()
+    if row is not None and row["task_type"] != "bpm:user":
+        by = f", claimed by {row['worker_id']}" if row["state"] == "Executing" else ""
+        raise PgbpmError(
+            f"task {task} is for workers ({row['task_type']}, {row['state']}{by}), not for people",
+            hint="whoever claimed it completes it with --fencing-token N; pgbpm run does so",
+        )
 
 
 # -- approvals -----------------------------------------------------------------------------------
@@ -171,8 +197,8 @@ def approvals(app: App, everything: bool, limit: int, as_json: bool) -> None:
 def _decide(app: App, approval: str, decision: str, note: str | None, actor: str | None) -> Row:
     with app.connect() as conn:
         row = app.call(
-            conn, "decide_approval", p_approval_id=APPROVAL.find(conn, app.tenant, approval),
-            p_decision=decision, p_note=note, p_actor=actor,
+            conn, "decide_approval", p_decision=decision, p_note=note, p_actor=actor,
+            p_approval_id=APPROVAL.find(conn, app.tenant, approval, closed=ANY_APPROVAL),
         )[0]  # fmt: skip
         wake_runners(conn)
     return row

@@ -86,6 +86,8 @@ class EmbeddedServer:
         self._child: subprocess.Popen[bytes] | None = None
         self._child_of = 0
         self._users: int | None = None
+        self.announce = True
+        """Whether a new database is told on standard error."""
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -208,6 +210,12 @@ class EmbeddedServer:
 
     def _initialise(self, binaries: Binaries, user: OsUser, data_dir: Path) -> None:
         """``initdb`` beside the final place, then a rename: a killed one leaves nothing half."""
+        if self.announce:
+            here = Path.cwd()
+            near = self.state_dir.is_relative_to(here)
+            place = f"./{self.state_dir.relative_to(here)}" if near else str(self.state_dir)
+            print(f"new embedded database in {place} (initdb, a moment …)", file=sys.stderr)
+            self.announce = False
         scratch = data_dir.with_name("data.new")
         for leftover in (scratch, data_dir):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -386,6 +394,7 @@ def ephemeral_server(config: ServerConfig | None = None) -> Iterator[EmbeddedSer
     home.chmod(0o755)
     with _locked(home / "owner.lock"):
         server = EmbeddedServer(home / "state", config)
+        server.announce = False
         try:
             server.start("child")
             yield server
