@@ -2,6 +2,9 @@
 
 After every few steps the engine audits itself (``check_invariants``); what a call answers is
 compared with what the rows said before it. In the end everything can be driven to an end.
+
+What the database answers may differ from run to run (ids, clocks), so it never decides which rules
+may be drawn: a rule that finds nothing to do does nothing.
 """
 
 from __future__ import annotations
@@ -200,9 +203,10 @@ class Engine(RuleBasedStateMachine):
         how=st.sampled_from(["right", "right", "stale", "other"]),
         size=st.integers(1, 4),
     )
-    @precondition(lambda self: self.claimed)
     def complete(self, n: int, at: int, how: str, size: int) -> None:
         """Complete tasks claimed at some time; the rows say beforehand what must come of it."""
+        if not self.claimed:
+            return
         items = []
         for k in range(size):
             task = self.claimed[(at + k) % len(self.claimed)]
@@ -262,10 +266,10 @@ class Engine(RuleBasedStateMachine):
         self.last = (kit.COMPLETE, (items,))
 
     @rule(n=session)
-    @precondition(lambda self: self.last and not self.open)
     def repeat(self, n: int) -> None:
         """The same completion again, unchanged: the answers of work done do not change."""
-        assert self.last is not None
+        if self.last is None or self.open:
+            return
         query, params = self.last
         first = self.call(n, query, *params)
         assert self.call(n, query, *params) == first
@@ -276,9 +280,10 @@ class Engine(RuleBasedStateMachine):
         size=st.integers(1, 3),
         verb=st.sampled_from(["fail", "fail for good", "release", "extend", "throw", "surprise"]),
     )
-    @precondition(lambda self: self.claimed)
     def otherwise(self, n: int, at: int, size: int, verb: str) -> None:
         """Everything else a worker may say of a task."""
+        if not self.claimed:
+            return
         tasks = [self.claimed[(at + k) % len(self.claimed)] for k in range(size)]
         held = [kit.held(task) for task in tasks]
         if verb.startswith("fail"):
@@ -381,9 +386,10 @@ class Engine(RuleBasedStateMachine):
             ["Sent", "Sent", "NotSent", "Unknown", "Refused", "Throttled", "ReceiverError"]
         ),
     )
-    @precondition(lambda self: self.commands)
     def mark(self, n: int, at: int, outcome: str) -> None:
         """Say what became of a command, perhaps again or too late."""
+        if not self.commands:
+            return
         command = self.commands[at % len(self.commands)]
         item = {
             "command_id": str(command["command_id"]),

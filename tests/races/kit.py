@@ -46,11 +46,28 @@ class Session:
     """A connection of its own, in autocommit, whose calls may run in the background."""
 
     def __init__(self, database: TestDatabase, **settings: str) -> None:
-        self.conn: Connection = database.connect()
-        self.pid: int = self.conn.info.backend_pid
+        self._database = database
+        self._settings = settings
         self._thread = ThreadPoolExecutor(1)
-        for name, value in settings.items():
+        self._connect()
+
+    def _connect(self) -> None:
+        self.conn: Connection = self._database.connect()
+        self.pid: int = self.conn.info.backend_pid
+        for name, value in self._settings.items():
             self.conn.execute("select set_config(%s, %s, false)", [name, value])
+
+    def reconnect(self) -> None:
+        """Connect anew after the connection was lost; a server that restarts is waited for."""
+        self.conn.close()
+        until(self._try_connect, "the server takes connections again")
+
+    def _try_connect(self) -> bool:
+        try:
+            self._connect()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def __enter__(self) -> Session:
         return self

@@ -158,9 +158,12 @@ class Crowd:
     not the right ones: after either all stop. A deadlock is counted and the call repeated.
     """
 
-    def __init__(self, database: TestDatabase, seed: int) -> None:
+    def __init__(self, database: TestDatabase, seed: int, *, reconnects: bool = False) -> None:
         self.database = database
         self.seed = seed
+        self.reconnects = reconnects
+        self.finished = threading.Event()
+        self.completed: set[str] = set()
         self.counts: Counter[str] = Counter()
         self.errors: list[str] = []
         self.wrong: list[str] = []
@@ -175,6 +178,7 @@ class Crowd:
             thread.start()
         for thread in threads:
             thread.join()
+        self.finished.set()
 
     def _one(self, worker: Callable[[Session, random.Random], None], number: int) -> None:
         try:
@@ -193,7 +197,9 @@ class Crowd:
             self.counts[what] += times
 
     def call(self, session: Session, query: str, *params: Any) -> list[Row] | None:
-        """A call as a runner makes it: repeated after a deadlock; None when it was refused."""
+        """A call as a runner makes it: repeated after a deadlock, and after a lost connection if
+        that may happen here; None when it was refused.
+        """
         while not self.over:
             try:
                 return session.do(query, *params)
@@ -201,6 +207,12 @@ class Crowd:
                 self.count("deadlocks")
             except psycopg.errors.LockNotAvailable:
                 self.count("lock timeouts")
+            except psycopg.OperationalError:
+                # A lost connection: nobody knows whether the call was committed.
+                if not self.reconnects:
+                    raise
+                self.count("lost connections")
+                session.reconnect()
             except psycopg.DatabaseError as error:
                 if not (error.sqlstate or "").startswith("BP"):
                     raise
@@ -345,6 +357,8 @@ class Everything:
             return []
         for row in self.crowd.call(session, query, json.dumps(items)) or []:
             self.crowd.count(f"{query.split('.')[1].split('(')[0]} {row['outcome']}")
+            if query == COMPLETE and row["outcome"] == "Completed":
+                self.crowd.completed.add(str(row["task_id"]))
         return tasks if "extend" in query else []
 
     def ticker(self, session: Session, chance: random.Random) -> None:
@@ -366,7 +380,7 @@ class Everything:
     def clock(self, session: Session, _chance: random.Random) -> None:
         """Time passes faster here. Only one may move it."""
         for _ in range(self.rounds):
-            session.do("select bpm.advance_clock('3 seconds')")
+            self.crowd.call(session, "select bpm.advance_clock('3 seconds')")
 
     def sender(self, session: Session, chance: random.Random) -> None:
         """Sends messages to processes that wait, do not wait yet, or never will."""
@@ -424,7 +438,7 @@ class Everything:
         calls = list(looks)
         for _ in range(self.rounds):
             call = chance.choices(calls, [5, 2, 5, 3, 2, 1, 1])[0]
-            for row in session.do(looks[call]):
+            for row in self.crowd.call(session, looks[call]) or []:
                 if self.crowd.call(session, call, row["id"]):
                     self.crowd.count(call.split(".")[1].split("(")[0])
 
