@@ -42,7 +42,7 @@ begin
   select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
     into v_leaving
     from patched p
-    join bpm_core.token t on t.tenant_id = p.tenant_id and t.id = p.token_id;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = p.tenant_id and t.id = p.token_id offset 0) t;
   v_missed := array(
     select d.id
       from unnest(p_rows) r

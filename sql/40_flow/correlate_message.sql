@@ -32,8 +32,10 @@ begin
   return query
   select m.id, m.state::text, w.process_instance_id, is_new
     from bpm_core.message m
-    left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
-    left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+    left join lateral (select s.workflow_instance_id from bpm_core.subscription s
+                        where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
+    left join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = m.tenant_id and w.id = s.workflow_instance_id offset 0) w on true
    where m.tenant_id = p_tenant_id and m.id = v_id;
 end
 $$;

@@ -35,8 +35,10 @@ begin
   select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
          p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.available_at, l.id;
 end
 $$;
