@@ -771,7 +771,8 @@ create table bpm_core.inbox (
   last_error   text,
   primary key (tenant_id, id)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
-create index inbox_due on bpm_core.inbox (tenant_id, available_at, id);
+-- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
+create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
 
 create table bpm_core.incident (

@@ -3146,7 +3146,7 @@ begin
   select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
     into v_leaving
     from patched p
-    join bpm_core.token t on t.tenant_id = p.tenant_id and t.id = p.token_id;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = p.tenant_id and t.id = p.token_id offset 0) t;
   v_missed := array(
     select d.id
       from unnest(p_rows) r
@@ -3563,8 +3563,10 @@ begin
   return query
   select m.id, m.state::text, w.process_instance_id, is_new
     from bpm_core.message m
-    left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
-    left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+    left join lateral (select s.workflow_instance_id from bpm_core.subscription s
+                        where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
+    left join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = m.tenant_id and w.id = s.workflow_instance_id offset 0) w on true
    where m.tenant_id = p_tenant_id and m.id = v_id;
 end
 $$;
@@ -8154,8 +8156,10 @@ begin
   select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
          p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
     from leased l
-    join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
-    join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.available_at, l.id;
 end
 $$;
