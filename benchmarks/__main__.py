@@ -22,7 +22,9 @@ from benchmarks.server import BenchServer, durable_server, install, pick_binarie
 from benchmarks.throughput import measure_set
 from pgbpm.devtools import scratch
 
-OUTPUT = Path(__file__).resolve().parents[1] / "build" / "bench" / "results.json"
+CHECKOUT = Path(__file__).resolve().parents[1]
+OUTPUT = CHECKOUT / "build" / "bench" / "results.json"
+PAGE = CHECKOUT / "docs" / "performance.md"
 BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "rows": measure_rows,
     "set": measure_set,
@@ -75,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(report.table(result))
     print(f"written: {options.out}")
+    if options.docs:
+        PAGE.write_text(report.page(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+        print(f"written: {PAGE}")
     return 0
 
 
@@ -91,8 +96,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--server-url", help="a running server instead of a durable one of our own (superuser)"
     )
+    parser.add_argument(
+        "--docs", action="store_true", help="write the figures into docs/performance.md, too"
+    )
     parser.add_argument("--sql", type=Path, help="another tree sql/ to measure")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.docs and (options.quick or options.server_url):
+        parser.error("--docs is for whole runs on a server of our own")
+    return options
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ _KTHREADD = 2
 def facts(data_dir: Path | None = None) -> dict[str, Any]:
     """Processor, memory, kernel and, with ``data_dir``, the file system under the data."""
     found: dict[str, Any] = {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "machine": platform.machine(),
         "cores": _cores(),
         "python": platform.python_version(),

@@ -15,6 +15,19 @@ WANTED: dict[str, tuple[str, str, float]] = {
 """Key of results.json → what it is, and what is asked of it."""
 
 
+SPREADS = {
+    "instances_per_s_set": ("set", "spread_engine"),
+    "ratio_to_bare": ("set", "spread_ratio"),
+    "instances_per_s_runner": ("runner", "spread"),
+    "flat_1m": ("flat", "spread"),
+    "flat_held_snapshot": ("held", "spread"),
+    "row_writes_per_step": ("rows", "spread"),
+}
+"""Key → where the details say how far the runs lay apart: (largest - smallest) / median."""
+BEGIN = "<!-- figures: from here written by `python -m benchmarks --docs` -->"
+END = "<!-- figures: to here -->"
+
+
 def meets(key: str, value: float) -> bool:
     """Whether a value is what is asked for."""
     _, sign, wanted = WANTED[key]
@@ -41,6 +54,48 @@ def table(result: dict[str, Any]) -> str:
     if result["disturbed"]:
         lines.append("FORCED: measured while others loaded the machine")
     lines.append(f"{result['seconds']:.0f} s in all")
+    return "\n".join(lines)
+
+
+def page(text: str, result: dict[str, Any]) -> str:
+    """A page of the documentation with the figures between its two marks replaced."""
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"the page lacks the marks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{_markdown(result)}\n{END}{after}"
+
+
+def _markdown(result: dict[str, Any]) -> str:
+    machine, settings, details = result["machine"], result["settings"], result["details"]
+    lines = [
+        f"{result['measured_at'][:10]}, {machine.get('processor', machine['machine'])} with"
+        f" {machine['cores']} cores and {machine.get('memory_mb', 0) / 1024:.0f} GB,"
+        f" {machine['system']}, data on {machine['data_on'].split()[0]};"
+        f" PostgreSQL {settings['server_version'].split()[0]}, fsync {settings['fsync']},"
+        f" synchronous_commit {settings['synchronous_commit']}.",
+        "",
+    ]
+    if result["disturbed"]:
+        worst = max(result["foreign_cores"].values())
+        lines += [
+            f"**Other work took up to {worst:.1f} cores of this machine meanwhile:"
+            " the rates are low, the ratios rough.**",
+            "",
+        ]
+    lines += ["| measure | measured | wanted | spread |", "|---|---|---|---|"]
+    for key, (what, sign, wanted) in WANTED.items():
+        if key in result:
+            spread = details[SPREADS[key][0]].get(SPREADS[key][1])
+            lines.append(
+                f"| {what} | **{_number(result[key])}** | {sign} {_number(wanted)} |"
+                f" {'' if spread is None else f'{spread:.0%}'} |"
+            )
+    memory = {name: detail.get("server_peak_mb") for name, detail in details.items()}
+    shown = ", ".join(f"{name} {mb:,}" for name, mb in memory.items() if mb)
+    lines += ["", f"Peak memory of the server in MB: {shown}."]
+    if "runner" in details:
+        lines.append(f"Of the runner: {details['runner']['runner_peak_mb']:.0f}.")
     return "\n".join(lines)
 
 

@@ -27,6 +27,7 @@ def measure_set(context: Context) -> Outcome:
             runs.append({"system": name, **run})
             context.say(f"  {name} run {number + 1}: {run['instances_per_s']:,.0f} instances/s")
     engine, bare = median(rates["engine"]), median(rates["bare"])
+    ratios = [e / b for e, b in zip(rates["engine"], rates["bare"], strict=True)]
     return Outcome(
         {"instances_per_s_set": engine, "ratio_to_bare": engine / bare},
         {
@@ -36,7 +37,8 @@ def measure_set(context: Context) -> Outcome:
             **_cpu(runs),
             "spread_engine": spread(rates["engine"]),
             "spread_bare": spread(rates["bare"]),
-            "ratios": [e / b for e, b in zip(rates["engine"], rates["bare"], strict=True)],
+            "spread_ratio": spread(ratios),
+            "ratios": ratios,
             "runs": runs,
         },
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +106,23 @@ def test_the_bare_script_writes_as_many_rows(quick: dict[str, Any]) -> None:
 
 def test_an_ordinary_step_writes_at_most_eight_rows(quick: dict[str, Any]) -> None:
     assert quick["row_writes_per_step"] <= 8
+
+
+def test_the_page_lists_the_rows_of_a_step(quick: dict[str, Any]) -> None:
+    page = (CHECKOUT / "docs/performance.md").read_text()
+    section = page.partition("## Row writes of one step")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?:claim|complete) \| `(\w+)` \| (\w+): ", section, re.M)
+    written = Counter(f"{table} {operation}" for table, operation in rows)
+    assert written == quick["details"]["rows"]["tables_per_step"]
+
+
+def test_the_page_takes_the_figures(quick: dict[str, Any]) -> None:
+    page = (CHECKOUT / "docs/performance.md").read_text()
+    quick["machine"].setdefault("data_on", "ext4 on /dev/x")
+    new = report.page(page, {**quick, "instances_per_s_set": 12345.0})
+    assert "**12,345**" in new
+    assert new.partition("## What is measured")[2] == page.partition("## What is measured")[2]
+    assert report.page(new, quick) == report.page(page, quick)
 
 
 def test_the_table_marks_what_is_missed(quick: dict[str, Any]) -> None:
