@@ -176,6 +176,7 @@ def test_a_requeued_branch_still_meets_the_other_at_the_join(database: TestDatab
             process,
         )
         worker.do("select * from bpm.requeue_dead_letter(%s)", letter["dead_letter_id"])
+        assert kit.standing(database, process) == ["join Waiting", "left Waiting"]
         (again,) = claim(worker, ["left"])
         assert again["task_id"] == left["task_id"]
         worker.do(COMPLETE, answer([again]))

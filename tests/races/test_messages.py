@@ -185,6 +185,17 @@ def test_two_waits_of_one_key_get_one_message_each(database: TestDatabase) -> No
     kit.run_out(database, ["thank"])
 
 
+def test_a_wait_gets_one_message_even_while_its_instance_is_busy(database: TestDatabase) -> None:
+    """Three messages, two waits of an instance somebody holds: each wait is promised once."""
+    process, key = _start(database, "same")
+    with kit.instances_held(database), Session(database) as sender:
+        states = [sender.one(CORRELATE, "same", key, "{}")["state"] for _ in range(3)]
+    assert states == ["Correlated", "Correlated", "Buffered"]
+    database.rows("select bpm.run_until_idle()")
+    assert kit.standing(database, process) == ["thank Waiting"]
+    kit.run_out(database, ["thank"])
+
+
 @pytest.mark.parametrize("first", ["message", "end"])
 def test_a_message_while_its_instance_ends(database: TestDatabase, first: str) -> None:
     """A closing instance never swallows a message: it is applied before, or kept for the next."""

@@ -27,8 +27,90 @@ def _processes(database: TestDatabase) -> None:
             act=kit.service(approval="required"),
             no=kit.boundary_error("act", "ApprovalRejected"),
         ),
+        kit.process("alarms", "start > ring > rang > end", ring=kit.timer("PT1M")),
+        kit.process("brief", "start > flash > end", flash=kit.service(retries="5")),
+        kit.process("posts", "start > book > rest > end", book=kit.send(type="courier")),
         kit.process("letters", "start > go > letter > read > end", letter=kit.message("letter")),
     )
+
+
+def _due_timer(database: TestDatabase) -> None:
+    kit.start(database, "alarms")
+    database.rows("select bpm.advance_clock('2 minutes')")
+
+
+def _due_lease(database: TestDatabase) -> None:
+    kit.start(database, "brief")
+    assert database.rows("select * from bpm.claim_tasks('w', '{flash}', 1, '1 second')")
+    database.rows("select bpm.advance_clock('2 seconds')")
+
+
+def _waiting(database: TestDatabase) -> str:
+    """A process of ``letters`` that waits for its message; the key."""
+    key = f"waiting-{next(_numbers)}"
+    database.rows("select * from bpm.start_process('letters', '{}', %s)", [key])
+    kit.run_out(database, ["go"])
+    return key
+
+
+def _due_inbox_row(database: TestDatabase) -> None:
+    key = _waiting(database)
+    with kit.instances_held(database):
+        database.rows("select * from bpm.correlate_message('letter', %s)", [key])
+
+
+def _due_token(database: TestDatabase) -> None:
+    key = f"parked-{next(_numbers)}"
+    database.rows("select * from bpm.start_process('letters', '{}', %s)", [key])
+    with kit.holding(database, "select * from bpm.correlate_message('letter', %s)", key):
+        kit.run_out(database, ["go"])
+    database.rows("select bpm.advance_clock('1 second')")
+
+
+def _due_effect(database: TestDatabase) -> None:
+    _, approval = _approval(database, "caught")
+    database.rows(
+        "select bpm_core.record_decision(a, 'Approved', 'boss', null)"
+        "  from bpm_core.approval_record a where a.id = %s",
+        [approval],
+    )
+
+
+def _due_command(database: TestDatabase) -> None:
+    database.rows(
+        "select bpm.register_destination('courier', 'http', '{\"url\": \"http://courier.test/\"}')"
+    )
+    kit.start(database, "posts")
+    assert database.rows("select * from bpm.claim_commands('d', 1, '1 second')")
+    database.rows("select bpm.advance_clock('2 seconds')")
+
+
+DUE = {
+    "timers": _due_timer,
+    "inbox": _due_inbox_row,
+    "tokens": _due_token,
+    "leases": _due_lease,
+    "approvals": _due_effect,
+    "commands": _due_command,
+}
+
+
+@pytest.mark.parametrize("kind", DUE)
+def test_what_a_ticker_saw_is_looked_at_again_under_the_lock(
+    database: TestDatabase, kind: str
+) -> None:
+    """A-09, the gap between seeing and locking: another ticker does it all in between."""
+    DUE[kind](database)
+    with Session(database) as eye, Session(database) as late:
+        with kit.tables_held(database, "workflow_instance") as first:
+            # It has seen what is due and comes to lock the instance.
+            running = late.start(TICK)
+            kit.blocked(eye, [late])
+            assert first.one(TICK)["done"][kind] == 1
+        assert running.result()[0]["done"][kind] == 0
+    database.rows("select bpm.advance_clock('10 minutes')")
+    database.rows("select bpm.run_until_idle()")
+    kit.run_out(database, ["act", "tell", "read", "rang", "flash", "rest"])
 
 
 def _approval(database: TestDatabase, code: str) -> tuple[str, str]:

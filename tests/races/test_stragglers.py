@@ -293,3 +293,27 @@ def test_stragglers_under_load(
     print(f"stragglers, {'held' if held else 'free'}: {measured}, {len(load.claimed)} claimed")
     assert delays[-1] < (2500 if held else 1000), measured
     assert statistics.median(delays) < (1200 if held else 100), measured
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
+def test_what_a_tick_skipped_is_found_again(database: TestDatabase, held: bool) -> None:
+    """Timers of an instance somebody holds are passed over; the next tick has them."""
+    kit.deploy(
+        database,
+        kit.process("alarms", "start > ring > rang > end", ring=kit.timer("PT1M")),
+    )
+    with Session(database) as ticks, _long_writer(database, held):
+        pick = ticker(ticks, "timers")
+        pick()
+        kit.start(database, "alarms", 5)
+        database.rows("select bpm.advance_clock('2 minutes')")
+        with kit.holding(
+            database,
+            "select from bpm_core.workflow_instance w where w.id ="
+            " (select t.workflow_instance_id from bpm_core.timer t where t.status = 'Scheduled'"
+            "   order by t.due_at, t.id offset 1 limit 1) for no key update",
+        ):
+            assert len(pick()) == 4
+            assert pick() == []
+        assert _looks(pick) == 1
+    kit.run_out(database, ["rang"])
