@@ -614,7 +614,7 @@ as $$
     when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
     when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
     when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'error' then 'ErrorBoundary' end
+    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -622,6 +622,7 @@ as $$
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
+    when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
   end)::bpm_core.node_kind
@@ -769,6 +770,7 @@ begin
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
             union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1061,7 +1063,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null)::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -1405,14 +1407,11 @@ as $$
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says cancelActivity="false"; an error ends its activity all the same.', n.label), n.node_id)
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
+           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s, where boundary events are not executed yet.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id,
-           null, 'Attach it to a service or user task.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag = 'receiveTask'
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+      or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -1447,6 +1446,41 @@ as $$
   union all
   select bpm_core.warning('ConditionWithoutMarks', format('Condition of sequence flow "%s" has no ${…} around it; read as one.', f.flow_id), f.source_id, f.flow_id)
     from flow f where f.problem is null and f.language is not null
+$$;
+
+-- from 20_catalog/find_gateway_faults.sql
+-- Event-based gateways of a wrong shape: what they wait for has to be an event of its own that only they lead to.
+create or replace function bpm_core.find_gateway_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
+  gateway as materialized (select n.* from node n where n.tag = 'eventBasedGateway'),
+  branch as materialized (
+    select g.label, g.node_id, t.label as target_label, t.node_id as target_id, t.scope_pos, t.kind, t.tag, t.incoming
+      from gateway g
+      join unnest(p_flows) f on f.scope_pos = g.scope_pos and f.source_id = g.node_id
+      join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_id)
+  select bpm_core.fault('EventGatewayInvalidShape', format('%s: %s.', x.label, x.problem), x.node_id, null,
+           'Let each of its flows lead to a catch event or a receive task that nothing else leads to.')
+    from (
+      select g.label, g.node_id, 'it waits for events, so its flows have no condition and none is the default' as problem
+        from gateway g where g.conditional > 0 or g.default_ref is not null
+      union all
+      select b.label, b.node_id, format('it leads to %s, which waits for nothing', b.target_label)
+        from branch b where b.tag not in ('intermediateCatchEvent', 'receiveTask')
+      union all
+      select b.label, b.node_id, format('it leads to %s, which something else leads to as well', b.target_label)
+        from branch b where b.tag in ('intermediateCatchEvent', 'receiveTask') and b.incoming > 1
+      union all
+      select b.label, b.node_id, format('it leads to %s, which has boundary events', b.target_label)
+        from branch b
+       where b.tag = 'receiveTask' and exists (select from node e where e.scope_pos = b.scope_pos and e.attached_to = b.target_id)) x
+  union all
+  select bpm_core.fault('UnsupportedElement', g.label || ' starts the process, which only a start event does here.', g.node_id, null,
+           'See the table of elements in the documentation for what is executed.')
+    from gateway g where g.attributes ->> 'instantiate' = 'true'
 $$;
 
 -- from 20_catalog/find_ignored.sql
@@ -2064,6 +2098,7 @@ as $$
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    when 'boundaryEvent' then array['bpm:correlationKey']
     else '{}'
   end
 $$;
@@ -3049,6 +3084,8 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
+-- A boundary event that does not interrupt waits again at once.
+-- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -3059,26 +3096,32 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
-  v_missed  uuid[];
+  v_now    timestamptz := bpm_core.now();
+  v_met    bpm_core.subscription[];
+  v_again  bpm_core.subscription[];
+  v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
+    returning s.*, d.message_id, d.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
@@ -3087,11 +3130,11 @@ begin
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
-    returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
-  select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
-    into v_leaving
-    from patched p
-    join bpm_core.token t on t.tenant_id = p.tenant_id and t.id = p.token_id;
+    returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
+                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+  select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
+    into v_met, v_again
+    from patched p;
   v_missed := array(
     select d.id
       from unnest(p_rows) r
@@ -3100,16 +3143,18 @@ begin
      cross join lateral (select d.id, d.correlated_to from bpm_core.message d
                           where d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid offset 0) d
      where s.state = 'Closed' and d.correlated_to = s.id);
-  perform bpm_core.advance_isolated(v_leaving);
+  perform bpm_core.reopen_waits(v_again);
+  perform bpm_core.leave_by_waits(v_met);
   perform bpm_core.return_messages(p_tenant_id, v_missed);
 end
 $$;
 
--- from 40_flow/arm_boundary_timers.sql
--- Starts the boundary timers of the activities these tokens have just entered.
+-- from 40_flow/arm_boundaries.sql
+-- Arms the boundary events of the activities these tokens have just entered: starts their timers.
+-- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   timer, history_event.
-create or replace function bpm_core.arm_boundary_timers(p_arriving bpm_core.moving[])
-returns void
+create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -3117,17 +3162,19 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_waits bpm_core.moving[];
+  v_timers   bpm_core.moving[];
+  v_messages bpm_core.moving[];
 begin
-  select array_agg(row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving)
-    into v_waits
-    from unnest(p_arriving) a
-    join bpm_core.workflow_node n
-      on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id
-   where n.kind = 'TimerBoundary';
-  if v_waits is not null then
-    perform bpm_core.start_timers(v_waits);
+  select array_agg(b.wait) filter (where b.kind = 'TimerBoundary'), array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
+    into v_timers, v_messages
+    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
+            from unnest(p_arriving) a
+            join bpm_core.workflow_node n
+              on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id) b;
+  if v_timers is not null then
+    perform bpm_core.start_timers(v_timers);
   end if;
+  return coalesce(v_messages, '{}');
 end
 $$;
 
@@ -3341,6 +3388,46 @@ begin
 end
 $$;
 
+-- from 40_flow/close_events.sql
+-- Closes the timers and message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Writes:   timer, subscription, history_event.
+create or replace function bpm_core.close_events(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with cancelled as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+    returning t.workflow_instance_id, t.id, t.token_id, t.node_id),
+  open as materialized (
+    select s.tenant_id, s.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
+                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
+     where s.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s
+       set state = 'Closed'
+      from open o
+     where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
+         jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
 -- That of a starved join names no token: it goes with the tokens that waited there.
@@ -3380,61 +3467,6 @@ begin
 end
 $$;
 
--- from 40_flow/close_subscriptions.sql
--- Closes the message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
--- Writes:   subscription, history_event.
-create or replace function bpm_core.close_subscriptions(p_tenant_id text, p_tokens uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  with open as materialized (
-    select s.tenant_id, s.id
-      from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
-                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
-     where s.state = 'Open'),
-  closed as (
-    update bpm_core.subscription s
-       set state = 'Closed'
-      from open o
-     where s.tenant_id = o.tenant_id and s.id = o.id
-    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,
-         jsonb_build_object('subscription', c.id, 'name', c.name)
-    from closed c;
-end
-$$;
-
--- from 40_flow/close_timers_of_tokens.sql
--- Cancels the timers that wait on these tokens.
--- Writes:   timer, history_event.
-create or replace function bpm_core.close_timers_of_tokens(p_tenant_id text, p_tokens uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  with closed as (
-    update bpm_core.timer t
-       set status = 'Cancelled'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
-    returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)
-    from closed c;
-end
-$$;
-
 -- from 40_flow/close_waits.sql
 -- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
 -- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
@@ -3454,8 +3486,7 @@ begin
   end if;
   v_tokens := array(select h.token_id from unnest(p_hosts) h);
   perform bpm_core.close_tasks(p_hosts);
-  perform bpm_core.close_timers_of_tokens((p_hosts[1]).tenant_id, v_tokens);
-  perform bpm_core.close_subscriptions((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
 end
@@ -3505,6 +3536,7 @@ $$;
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
+-- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -3519,6 +3551,7 @@ declare
   v_step_budget constant integer := 1000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
+  v_entered     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
@@ -3539,10 +3572,13 @@ begin
         r_group.arriving := bpm_core.drop_dead(r_group.arriving);
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
-      v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind = 'MessageCatch' then
-        v_waiting := v_waiting || r_group.arriving;
-      elsif r_group.kind in ('ParallelJoin', 'EndEvent') then
+      v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
+      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'EventGateway') then
+        v_waiting := v_waiting || v_entered;
+      else
+        v_leaving := v_leaving || v_entered;
+      end if;
+      if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
@@ -3763,6 +3799,35 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_event_gateways.sql
+-- KIND event-based gateway: the token rests here while every event behind it is waited for, each as if the token stood at it. The first that
+-- comes takes the token on from the event (leave_by_waits, leave_by_timers) and closes the others.
+-- Returns:  moving[], the message waits: each names the token and the event. Writes: token, timer, history_event.
+create or replace function bpm_core.enter_event_gateways(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_timers   bpm_core.moving[];
+  v_messages bpm_core.moving[];
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  select array_agg(b.wait) filter (where b.kind = 'TimerCatch'), array_agg(b.wait) filter (where b.kind = 'MessageCatch')
+    into v_timers, v_messages
+    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
+                 f.target_kind as kind
+            from unnest(p_arriving) a
+            join bpm_core.workflow_flow f
+              on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) b;
+  perform bpm_core.start_timers(v_timers);
+  return coalesce(v_messages, '{}');
+end
+$$;
+
 -- from 40_flow/enter_exclusive_gateways.sql
 -- KIND exclusive gateway: the first flow in document order that is true, the default last.
 -- A condition that cannot be decided stops the token with an incident; it is never taken as false (law 6).
@@ -3814,8 +3879,9 @@ end
 $$;
 
 -- from 40_flow/enter_message_catches.sql
--- KIND message intermediate catch event: the token rests. drive opens the waits of all hops together at the end, so that the
--- message keys are locked once and sorted.
+-- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
+-- the message keys are locked once and sorted.
+-- Returns:  moving[], the message waits. Writes: token; timer where a receive task has boundary timers.
 create or replace function bpm_core.enter_message_catches(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3826,13 +3892,13 @@ set jit = off
 as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return p_arriving || bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 40_flow/enter_nodes.sql
 -- Which function handles which kind. A new element is a new file and a line here.
--- Returns:  moving[], the tokens that move on at once.
+-- Returns:  moving[]: of kinds that hold tokens, the message waits to be opened; of others, the tokens that move on at once.
 create or replace function bpm_core.enter_nodes(p_kind bpm_core.node_kind, p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3868,6 +3934,8 @@ begin
       return bpm_core.enter_timer_catches(p_arriving);
     when 'MessageCatch' then
       return bpm_core.enter_message_catches(p_arriving);
+    when 'EventGateway' then
+      return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -4450,8 +4518,8 @@ end
 $$;
 
 -- from 40_flow/leave_by_timers.sql
--- What fired timers do: a catch event lets its token go on; an interrupting boundary closes its host and takes the token;
--- one that does not interrupt sends a new token and leaves the host alone.
+-- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -4468,13 +4536,13 @@ declare
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.kind, n.interrupting, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.kind, n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral (select t.scope_id, t.state, t.visit from bpm_core.token t
+     cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
      where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
   noted as (
@@ -4482,11 +4550,46 @@ begin
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
            jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
       from fired f)
-  select array_agg(f.token) filter (where f.kind = 'TimerBoundary' and f.interrupting),
-         array_agg(f.token) filter (where f.kind <> 'TimerBoundary' or f.interrupting),
-         array_agg(f.token) filter (where f.kind = 'TimerBoundary' and not f.interrupting)
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
+         array_agg(f.token) filter (where not f.interrupting)
     into v_hosts, v_leaving, v_beside
     from fired f;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+end
+$$;
+
+-- from 40_flow/leave_by_waits.sql
+-- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
+-- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
+-- interrupt sends a new token and leaves the host alone.
+-- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts   bpm_core.moving[];
+  v_leaving bpm_core.moving[];
+  v_beside  bpm_core.moving[];
+begin
+  with met as materialized (
+    select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits
+      from unnest(p_met) m
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits), array_agg(m.token) filter (where m.interrupting),
+         array_agg(m.token) filter (where not m.interrupting)
+    into v_hosts, v_leaving, v_beside
+    from met m;
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
 end
@@ -4774,11 +4877,10 @@ begin
 end
 $$;
 
--- from 40_flow/open_waits.sql
--- Opens the message waits of tokens that came to rest at a catch event, under the locks of their keys; a message that arrived earlier
--- is on its way at once, through the inbox. No key to correlate by is an incident. A key that another call holds parks the token, for tick.
--- Writes:   subscription, message, inbox, history_event; token, incident.
-create or replace function bpm_core.open_waits(p_resting bpm_core.moving[])
+-- from 40_flow/open_subscriptions.sql
+-- Stores fresh message waits, under the locks of their keys, and gives them the messages kept for them.
+-- Writes:   subscription, message, inbox, history_event.
+create or replace function bpm_core.open_subscriptions(p_waits bpm_core.subscription[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -4787,19 +4889,45 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_waits    bpm_core.subscription[];
-  v_keyless  bpm_core.trouble[];
-  v_busy     bigint[];
+  v_now timestamptz := bpm_core.now();
 begin
-  if cardinality(p_resting) = 0 then
+  if coalesce(cardinality(p_waits), 0) = 0 then
     return;
   end if;
+  insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
+    from unnest(p_waits) w;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
+         jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
+    from unnest(p_waits) w;
+  perform bpm_core.match_buffered(p_waits, v_now);
+end
+$$;
+
+-- from 40_flow/open_waits.sql
+-- Opens message waits under the locks of their keys: of tokens at a catch event, of hosts with boundary events, of tokens at an event-based
+-- gateway; a message that arrived earlier is on its way at once, through the inbox. A wait without a key to correlate by is an incident on its
+-- token, a key that another call holds parks the token, for tick; what such a token offered already is closed.
+-- Writes:   subscription, message, inbox, history_event; token, incident, and what close_waits writes.
+create or replace function bpm_core.open_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits   bpm_core.subscription[];
+  v_keyless bpm_core.trouble[];
+  v_busy    bigint[];
+begin
   with wait as materialized (
-    select r::bpm_core.moving as token, t.visit, n.message_name, n.correlation_path,
+    select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
                 else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
-      from unnest(p_resting) r
+      from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
@@ -4807,33 +4935,27 @@ begin
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
-     where t.state = 'Waiting' and t.node_id = r.node_id)
+     where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
-         array_agg(row(w.token, 'CorrelationKeyMissing',
+         array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
+                           (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
                               coalesce('the expression ' || w.correlation_path, 'the instance has no business key and that')),
                        jsonb_build_object('message', w.message_name, 'path', w.correlation_path))::bpm_core.trouble)
            filter (where w.correlation_key is null)
     into v_waits, v_keyless
     from wait w;
-  perform bpm_core.open_incidents(v_keyless);
-  if v_waits is null then
-    return;
+  if v_keyless is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_keyless) x));
+    perform bpm_core.open_incidents(v_keyless);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_keyless) x)));
   end if;
   v_busy := bpm_core.try_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
   if v_busy <> '{}' then
-    v_waits := bpm_core.park_waits(p_resting, v_waits, v_busy);
+    v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
-  v_now := bpm_core.now();
-  insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(v_waits) w;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-  select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
-         jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
-    from unnest(v_waits) w;
-  perform bpm_core.match_buffered(v_waits, v_now);
+  perform bpm_core.open_subscriptions(v_waits);
 end
 $$;
 
@@ -4879,9 +5001,10 @@ end
 $$;
 
 -- from 40_flow/park_waits.sql
--- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again.
--- Returns:  subscription[], the waits that can be opened. Writes: as park_tokens.
-create or replace function bpm_core.park_waits(p_resting bpm_core.moving[], p_waits bpm_core.subscription[], p_busy bigint[])
+-- Parks the tokens of which another call holds a message key they would wait for; tick enters their node again. What they offered already
+-- (the task of a host, the timers beside the wait) is closed: it is offered again then.
+-- Returns:  subscription[], the waits that can be opened: those of the other tokens. Writes: as park_tokens and close_waits.
+create or replace function bpm_core.park_waits(p_waits bpm_core.subscription[], p_busy bigint[])
 returns bpm_core.subscription[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -4890,15 +5013,20 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_parked uuid[];
-  v_open   bpm_core.subscription[];
+  v_stopped uuid[];
+  v_parked  bpm_core.moving[];
 begin
-  select array_agg(w.token_id) filter (where k.hash = any (p_busy)), array_agg(w) filter (where k.hash <> all (p_busy))
-    into v_parked, v_open
-    from unnest(p_waits) w
-   cross join lateral bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) k(hash);
-  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0);
-  return coalesce(v_open, '{}');
+  v_stopped := array(
+    select distinct w.token_id
+      from unnest(p_waits) w
+     where bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) = any (p_busy));
+  v_parked := array(
+    select row(t.tenant_id, t.workflow_instance_id, null, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from (select (p_waits[1]).tenant_id as tenant_id, k.id from unnest(v_stopped) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t);
+  perform bpm_core.close_waits(v_parked);
+  perform bpm_core.park_tokens(v_parked, 0);
+  return array(select w from unnest(p_waits) w where w.token_id <> all (v_stopped));
 end
 $$;
 
@@ -5115,6 +5243,34 @@ begin
   end;
   perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
   return null;  -- never reached: fail raises
+end
+$$;
+
+-- from 40_flow/reopen_waits.sql
+-- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
+-- what it was when the host was entered.
+-- Raises:   55P03 another call holds one of the keys: apply_inbox leaves the row for the next tick.
+-- Writes:   as open_subscriptions.
+create or replace function bpm_core.reopen_waits(p_consumed bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if coalesce(cardinality(p_consumed), 0) = 0 then
+    return;
+  end if;
+  if bpm_core.try_message_keys(array(
+       select bpm_core.message_key_hash(c.tenant_id, c.name, c.correlation_key) from unnest(p_consumed) c)) <> '{}' then
+    perform bpm_core.fail('55P03', 'Another call holds the key of a wait to be opened again.');
+  end if;
+  perform bpm_core.open_subscriptions(array(
+    select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
+               'Open', null)::bpm_core.subscription
+      from unnest(p_consumed) c));
 end
 $$;
 
@@ -6497,7 +6653,7 @@ begin
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      order by a.item);
-  perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
@@ -6580,7 +6736,7 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6605,14 +6761,13 @@ begin
     from rested r
     join bpm_core.workflow_task_binding b
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6639,8 +6794,7 @@ begin
     join bpm_core.workflow_task_binding b
       on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -7655,7 +7809,7 @@ $$;
 
 -- from 60_decision/enter_approval_tasks.sql
 -- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
--- Writes:   token, approval_record, history_event; timer where the node has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7684,8 +7838,7 @@ begin
   select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
          jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
     from asked a;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return array[]::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -8675,6 +8828,28 @@ begin
 end
 $$;
 
+-- from 80_operation/events_awaited.sql
+-- The events a token waits for at its node: the node itself, the boundary events attached to it, what an event-based gateway leads to.
+-- Returns:  one row per event: node_id, kind.
+create or replace function bpm_core.events_awaited(p_token bpm_core.token, p_version_id uuid)
+returns table (node_id text, kind bpm_core.node_kind)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select n.node_id, n.kind
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id
+  union all
+  select n.node_id, n.kind
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+  union all
+  select f.target_id, f.target_kind
+    from bpm_core.workflow_node n
+    join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
 -- from 80_operation/history_since.sql
 -- From when on is history kept? Instances older than the oldest partition have lost theirs and cannot be judged by it.
 -- Returns:  timestamptz, the lower bound of the oldest partition.
@@ -8967,7 +9142,7 @@ $$;
 
 -- from 80_operation/invariant_i_10.sql
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -8998,19 +9173,20 @@ as $$
      and (k.id is null or k.state in ('Completed', 'Terminated') or k.visit <> t.visit)
   union all
   select bpm_core.violation_of('I-10', k.tenant_id, 'token', k.id::text, 'a token waits at a timer event without a timer',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'TimerCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind = 'TimerCatch'
      and not exists (select
                        from bpm_core.timer t
-                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.status in ('Scheduled', 'Held'))
+                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
+                        and t.status in ('Scheduled', 'Held'))
 $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token at a message event waits for something.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -9031,14 +9207,14 @@ as $$
    where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
   union all
   select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'MessageCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.state = 'Open')
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
 $$;
 
@@ -10342,7 +10518,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting'
+         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'EventGateway') then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -10354,7 +10530,7 @@ select s.tenant_id,
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting' else 'Executing' end
+               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'EventGateway') then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
                       'ErrorCaught', 'CommandWritten') as leaves
@@ -10366,8 +10542,8 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
-       -- A boundary timer that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind = 'TimerFired' and h.detail @> '{"interrupting": false}')
+       -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
+       and not (h.kind in ('TimerFired', 'MessageReceived') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id

@@ -9,7 +9,7 @@ as $$
     when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
     when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
     when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'error' then 'ErrorBoundary' end
+    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -17,6 +17,7 @@ as $$
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
+    when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
   end)::bpm_core.node_kind

@@ -32,12 +32,9 @@ as $$
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says cancelActivity="false"; an error ends its activity all the same.', n.label), n.node_id)
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
+           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s, where boundary events are not executed yet.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id,
-           null, 'Attach it to a service or user task.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag = 'receiveTask'
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+      or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
 $$;

@@ -10,6 +10,7 @@ as $$
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    when 'boundaryEvent' then array['bpm:correlationKey']
     else '{}'
   end
 $$;

@@ -7,7 +7,7 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something.
 create type bpm_core.node_kind as enum (
   'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
-  'TimerCatch', 'MessageCatch', 'TimerBoundary', 'ErrorBoundary',
+  'TimerCatch', 'MessageCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'ErrorBoundary',
   'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask');
 
 create table bpm_core.role_definition (

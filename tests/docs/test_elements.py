@@ -61,12 +61,29 @@ def _end(trigger: str) -> str:
     return _HEAD.format(beside="", inside=inside)
 
 
-def _boundary(trigger: str, host: str = "serviceTask") -> str:
-    more = (
+def _attached(trigger: str) -> str:
+    return (
         f'<boundaryEvent id="b" attachedToRef="n">{trigger}</boundaryEvent>'
         f'{_flow(3, "b", "y")}<endEvent id="y"/>'
     )
-    return _line(f'<{host} id="n"/>', more)
+
+
+def _boundary(trigger: str, host: str = "serviceTask") -> str:
+    return _line(f'<{host} id="n"/>', _attached(trigger))
+
+
+def _event_gateway() -> str:
+    """Start, the gateway, an event of every kind that may stand behind it."""
+    events = "".join(
+        f"{_flow(10 + n, 'n', f'c{n}')}{_flow(20 + n, f'c{n}', 'z')}"
+        f'<intermediateCatchEvent id="c{n}">{_TRIGGERS[trigger]}</intermediateCatchEvent>'
+        for n, trigger in enumerate(("message", "timer"))
+    )
+    inside = (
+        f'<startEvent id="a"/>{_flow(1, "a", "n")}<eventBasedGateway id="n"/>{events}'
+        '<endEvent id="z"/>'
+    )
+    return _HEAD.format(beside="", inside=inside)
 
 
 def _scope(tag: str) -> str:
@@ -97,7 +114,14 @@ _EVENTS: dict[str, Callable[[str], str]] = {
 }
 _TASK = '<serviceTask id="n">{}</serviceTask>'
 _OTHERS = {
-    "receiveTask": [_line('<receiveTask id="n" messageRef="m"/>')],
+    "receiveTask": [
+        _line('<receiveTask id="n" messageRef="m"/>'),
+        *(
+            _line('<receiveTask id="n" messageRef="m"/>', _attached(_TRIGGERS[trigger]))
+            for trigger in ("timer", "message")
+        ),
+    ],
+    "eventBasedGateway": [_event_gateway()],
     "subProcess": [_scope("subProcess")],
     "transaction": [_scope("transaction")],
     "adHocSubProcess": [_scope("adHocSubProcess")],
@@ -154,7 +178,7 @@ def _files(element: str) -> list[str]:
     tag, comma, trigger = name.partition(", ")
     if comma:
         files = [_EVENTS[tag](_TRIGGERS[trigger])]
-        if tag == "boundaryEvent" and trigger in {"timer", "error"}:
+        if tag == "boundaryEvent" and trigger in {"timer", "message", "error"}:
             files.append(_boundary(_TRIGGERS[trigger], "userTask"))
         return files
     return [_line(f'<{tag} id="n"/>')]
