@@ -611,10 +611,10 @@ language sql immutable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
-    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
-    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
-    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'error' then 'ErrorBoundary' end
+    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow' end
+    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' when 'signal' then 'SignalThrow' end
+    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' end
+    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -1395,7 +1395,8 @@ as $$
    cross join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m
    where m.problem is not null
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s waits for a message whose name is an expression, which is not executed.', n.label), n.node_id, null, 'Give the message a fixed name and correlate by key.')
+  select bpm_core.fault('UnsupportedElement', format('%s has a %s whose name is an expression, which is not executed.', n.label, coalesce(n.event, 'message')), n.node_id, null,
+           'Give it a fixed name; messages correlate by key.')
     from node n where n.message_name ~ '^(=|.*[$#]\{)'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
@@ -1410,7 +1411,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
 $$;
 
@@ -1617,7 +1618,7 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
            'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
     from node n
-   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
+   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
      and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
@@ -1724,6 +1725,10 @@ as $$
     from node n
    where (n.tag = 'receiveTask' or (n.event = 'message' and n.tag in ('startEvent', 'intermediateCatchEvent', 'boundaryEvent')))
      and coalesce(btrim(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef')), '') = ''
+  union all
+  select bpm_core.fault('UnknownReference', n.label || ' does not say which signal.', n.node_id, null, 'Define a signal beside the process and refer to it with signalRef.')
+    from node n
+   where n.event = 'signal' and coalesce(btrim(n.definition ->> 'signalRef'), '') = ''
   union all
   select bpm_core.fault('UnknownReference', n.label || ' throws an error without a code.', n.node_id, null, 'Refer to an error that has an errorCode.')
     from node n
@@ -1915,13 +1920,15 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph).
--- Returns:  ':split', ':choice', or null.
-create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
+-- Whether a node needs a plain node behind it (lower_graph): a fork or a choice, or the end of an end event that throws something first.
+-- Returns:  ':split', ':choice', ':end', or null.
+create or replace function bpm_core.implied_node(
+  p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_tag = 'endEvent' then case when p_kind in ('SignalThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
     when p_outgoing > 1 and p_conditional = 0 then ':split'
@@ -2014,8 +2021,8 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice. The node added is <id>:split or <id>:choice, the flow to it
--- <id>:split-flow or <id>:choice-flow; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; and the end behind an end event that throws something. The node added is <id>:split,
+-- <id>:choice or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -2023,7 +2030,7 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with drawn as materialized (
-    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
+    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
   ),
   source as materialized (
     select distinct on (d.scope_pos, d.node_id) d.scope_pos, d.node_id, d.implied from drawn d where d.implied is not null order by d.scope_pos, d.node_id, d.pos
@@ -2033,7 +2040,7 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case when d.implied like '%:choice' then 'ExclusiveGateway' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
                null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -2627,16 +2634,18 @@ as $$
            bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
                                    n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types)),
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, m.message_name, m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
       select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')) tt on true
-    left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
-                          and d.tag in ('error', 'message')
+    left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef',
+                                                                      n.definition ->> 'signalRef', n.attributes ->> 'messageRef'))
+                          and d.tag in ('error', 'message', 'signal')
     left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code where n.event = 'error' and d.tag = 'error') e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
@@ -3051,6 +3060,7 @@ set jit = off
 as $$
 declare
   v_first bpm_core.inbox[];
+  v_some  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
@@ -3064,7 +3074,14 @@ begin
     return 0;
   end if;
   begin
-    perform bpm_core.apply_messages(p_tenant_id, v_first);
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_messages(p_tenant_id, v_some);
+    end if;
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_signals(p_tenant_id, v_some);
+    end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     when deadlock_detected or serialization_failure or query_canceled then
@@ -3149,10 +3166,60 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_signals.sql
+-- Under the instance locks: hands signals to the waits they were sent to. The payload is patched into the variables, the token goes on. A wait
+-- that closed meanwhile gets nothing; that of a boundary event that does not interrupt stays open.
+-- Writes:   subscription, workflow_instance, history_event, and what the paths ahead write.
+create or replace function bpm_core.apply_signals(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+  v_met bpm_core.subscription[];
+begin
+  with due as materialized (
+    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting
+      from unnest(p_rows) r
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select g.id, g.name, g.payload from bpm_core.signal g
+                          where g.tenant_id = r.tenant_id and g.id = (r.payload ->> 'signal')::uuid offset 0) g
+     where s.state = 'Open'),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from due d
+     where s.tenant_id = (d.wait).tenant_id and s.id = (d.wait).id and d.interrupting),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (d.wait).workflow_instance_id, v_now, 'SignalReceived', (d.wait).token_id, (d.wait).node_id,
+           jsonb_build_object('signal', d.signal_id, 'name', d.name, 'variables', d.payload)
+           || case when d.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+      from due d),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || d.payload
+      from due d
+     where w.tenant_id = (d.wait).tenant_id and w.id = (d.wait).workflow_instance_id
+    returning d.wait)
+  select array_agg(p.wait) into v_met from patched p;
+  perform bpm_core.leave_by_waits(v_met);
+end
+$$;
+
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
--- Writes:   timer, history_event.
+-- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3162,15 +3229,21 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_signals  bpm_core.moving[];
   v_timers   bpm_core.moving[];
   v_messages bpm_core.moving[];
 begin
-  select array_agg(b.wait) filter (where b.kind = 'TimerBoundary'), array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_timers, v_messages
+  select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
+    into v_signals, v_timers, v_messages
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
             join bpm_core.workflow_node n
               on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id) b;
+  -- Timers last: one that gives no time closes what the token offered already.
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
+  end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
   end if;
@@ -3234,6 +3307,33 @@ begin
     into v_born
     from born b;
   return v_born;
+end
+$$;
+
+-- from 40_flow/broadcast_signal.sql
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
+-- Returns:  one row: signal_id, receivers (waits open now).
+-- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
+returns table (signal_id uuid, receivers integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_name), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'The name of a signal is a text of 1 to 300 characters.');
+  elsif bpm_core.variables_fault(p_payload) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
+  end if;
+  return query
+  select s.id, s.receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
 end
 $$;
 
@@ -3389,7 +3489,7 @@ end
 $$;
 
 -- from 40_flow/close_events.sql
--- Closes the timers and message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Closes the timers and the message and signal waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
 -- Writes:   timer, subscription, history_event.
 create or replace function bpm_core.close_events(p_tenant_id text, p_tokens uuid[])
 returns void
@@ -3573,7 +3673,7 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'EventGateway') then
+      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
         v_waiting := v_waiting || v_entered;
       else
         v_leaving := v_leaving || v_entered;
@@ -3802,7 +3902,7 @@ $$;
 -- from 40_flow/enter_event_gateways.sql
 -- KIND event-based gateway: the token rests here while every event behind it is waited for, each as if the token stood at it. The first that
 -- comes takes the token on from the event (leave_by_waits, leave_by_timers) and closes the others.
--- Returns:  moving[], the message waits: each names the token and the event. Writes: token, timer, history_event.
+-- Returns:  moving[], the message waits: each names the token and the event. Writes: token, subscription, timer, history_event.
 create or replace function bpm_core.enter_event_gateways(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3812,17 +3912,23 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_signals  bpm_core.moving[];
   v_timers   bpm_core.moving[];
   v_messages bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  select array_agg(b.wait) filter (where b.kind = 'TimerCatch'), array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_timers, v_messages
+  select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
+    into v_signals, v_timers, v_messages
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
             join bpm_core.workflow_flow f
               on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) b;
+  -- Timers last: one that gives no time closes what was opened before.
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
+  end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
 end
@@ -3934,6 +4040,10 @@ begin
       return bpm_core.enter_timer_catches(p_arriving);
     when 'MessageCatch' then
       return bpm_core.enter_message_catches(p_arriving);
+    when 'SignalCatch' then
+      return bpm_core.enter_signal_catches(p_arriving);
+    when 'SignalThrow' then
+      return bpm_core.enter_signal_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then
@@ -4076,6 +4186,50 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
   select a.tenant_id, a.instance_id, bpm_core.now(), 'TokenMoved', a.token_id, a.node_id
     from unnest(p_arriving) a;
+  return array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_arriving) a);
+end
+$$;
+
+-- from 40_flow/enter_signal_catches.sql
+-- KIND signal intermediate catch event: the token rests. The wait opens at once: signals have no key to be locked, and one thrown later in the
+-- same command reaches it.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_signal_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  perform bpm_core.open_signal_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/enter_signal_throws.sql
+-- KIND signal throw event, intermediate or end: the signal is broadcast, without a payload, and the token moves on. Every token throws its own.
+-- Returns:  moving[], the tokens that move on. Writes: signal, inbox, history_event.
+create or replace function bpm_core.enter_signal_throws(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select a.tenant_id, a.instance_id, bpm_core.now(), 'SignalThrown', a.token_id, a.node_id,
+         jsonb_build_object('signal', s.id, 'name', s.name, 'receivers', s.receivers)
+    from unnest(p_arriving) a
+   cross join lateral (select n.message_name from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+   cross join lateral bpm_core.send_signal(a.tenant_id, n.message_name, '{}') s;
   return array(
     select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
       from unnest(p_arriving) a);
@@ -4877,6 +5031,35 @@ begin
 end
 $$;
 
+-- from 40_flow/open_signal_waits.sql
+-- Opens signal waits: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_signal_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Signal', n.message_name, v_now
+      from unnest(p_waits) a
+     cross join lateral (select n.message_name from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id, name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'SignalAwaited', o.token_id, o.node_id, 'Waiting',
+         jsonb_build_object('subscription', o.id, 'name', o.name)
+    from opened o;
+end
+$$;
+
 -- from 40_flow/open_subscriptions.sql
 -- Stores fresh message waits, under the locks of their keys, and gives them the messages kept for them.
 -- Writes:   subscription, message, inbox, history_event.
@@ -5463,7 +5646,42 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id, 'Message', p_incident.detail, bpm_core.now());
+  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+end
+$$;
+
+-- from 40_flow/send_signal.sql
+-- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
+-- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
+-- Returns:  signal, with the number of receivers.
+-- Raises:   BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox.
+create or replace function bpm_core.send_signal(p_tenant_id text, p_name text, p_payload jsonb)
+returns bpm_core.signal
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_limit  constant integer := 100000;
+  v_signal bpm_core.signal;
+begin
+  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
+         jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
+    from bpm_core.subscription s
+   where s.state = 'Open' and s.tenant_id = p_tenant_id and s.name = p_name and s.correlation_key is null and s.kind = 'Signal'
+   limit v_limit + 1;
+  get diagnostics v_signal.receivers = row_count;
+  if v_signal.receivers > v_limit then
+    perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
+  end if;
+  insert into bpm_core.signal select v_signal.*;
+  return v_signal;
 end
 $$;
 
@@ -9206,12 +9424,12 @@ as $$
     join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
   union all
-  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits for an event without a subscription',
            jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
@@ -9320,7 +9538,7 @@ as $$
     left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'VariablesSet')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -10044,7 +10262,8 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SubscriptionClosed')
+                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'SubscriptionClosed')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -10069,7 +10288,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -10204,7 +10423,7 @@ select h.tenant_id,
                          'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SubscriptionClosed') then 'message'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
@@ -10315,6 +10534,17 @@ select m.tenant_id,
   left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+
+create or replace view bpm.signal with (security_barrier) as
+select g.tenant_id,
+       g.id as signal_id,
+       g.name,
+       g.payload,
+       g.receivers,
+       g.sent_at
+  from bpm_core.signal g
+ where g.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.signal is 'Signals sent, by broadcast_signal or thrown by a process, with the number of waits that were open then.';
 
 create or replace view bpm.incident with (security_barrier) as
 select i.tenant_id,
@@ -10518,7 +10748,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'EventGateway') then 'Waiting'
+         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -10530,10 +10760,10 @@ select s.tenant_id,
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'EventGateway') then 'Waiting' else 'Executing' end
+               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'ErrorCaught', 'CommandWritten') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -10541,9 +10771,9 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
@@ -10572,6 +10802,7 @@ values
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('apply_approval_effects', false, true, true),
+  ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),

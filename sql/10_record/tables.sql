@@ -5,7 +5,7 @@ create type bpm_core.history_kind as enum (
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
   'TimerStarted', 'TimerFired', 'TimerCancelled',
-  'MessageAwaited', 'MessageReceived', 'SubscriptionClosed',
+  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
   'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');

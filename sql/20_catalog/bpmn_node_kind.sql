@@ -6,10 +6,10 @@ language sql immutable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
-    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
-    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
-    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'error' then 'ErrorBoundary' end
+    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow' end
+    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' when 'signal' then 'SignalThrow' end
+    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' end
+    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'

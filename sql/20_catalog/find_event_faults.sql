@@ -20,7 +20,8 @@ as $$
    cross join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m
    where m.problem is not null
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s waits for a message whose name is an expression, which is not executed.', n.label), n.node_id, null, 'Give the message a fixed name and correlate by key.')
+  select bpm_core.fault('UnsupportedElement', format('%s has a %s whose name is an expression, which is not executed.', n.label, coalesce(n.event, 'message')), n.node_id, null,
+           'Give it a fixed name; messages correlate by key.')
     from node n where n.message_name ~ '^(=|.*[$#]\{)'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
@@ -35,6 +36,6 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
 $$;

@@ -28,7 +28,7 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
            'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
     from node n
-   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
+   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
      and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')

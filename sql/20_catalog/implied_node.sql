@@ -1,10 +1,12 @@
--- Whether a node needs a plain node behind it (lower_graph).
--- Returns:  ':split', ':choice', or null.
-create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
+-- Whether a node needs a plain node behind it (lower_graph): a fork or a choice, or the end of an end event that throws something first.
+-- Returns:  ':split', ':choice', ':end', or null.
+create or replace function bpm_core.implied_node(
+  p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_tag = 'endEvent' then case when p_kind in ('SignalThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
     when p_outgoing > 1 and p_conditional = 0 then ':split'

@@ -1,4 +1,4 @@
--- Closes the timers and message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Closes the timers and the message and signal waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
 -- Writes:   timer, subscription, history_event.
 create or replace function bpm_core.close_events(p_tenant_id text, p_tokens uuid[])
 returns void

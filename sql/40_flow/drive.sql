@@ -37,7 +37,7 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'EventGateway') then
+      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
         v_waiting := v_waiting || v_entered;
       else
         v_leaving := v_leaving || v_entered;

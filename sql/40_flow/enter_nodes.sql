@@ -35,6 +35,10 @@ begin
       return bpm_core.enter_timer_catches(p_arriving);
     when 'MessageCatch' then
       return bpm_core.enter_message_catches(p_arriving);
+    when 'SignalCatch' then
+      return bpm_core.enter_signal_catches(p_arriving);
+    when 'SignalThrow' then
+      return bpm_core.enter_signal_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then

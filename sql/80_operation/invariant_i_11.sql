@@ -19,12 +19,12 @@ as $$
     join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
   union all
-  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits for an event without a subscription',
            jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')

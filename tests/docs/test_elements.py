@@ -77,7 +77,7 @@ def _event_gateway() -> str:
     events = "".join(
         f"{_flow(10 + n, 'n', f'c{n}')}{_flow(20 + n, f'c{n}', 'z')}"
         f'<intermediateCatchEvent id="c{n}">{_TRIGGERS[trigger]}</intermediateCatchEvent>'
-        for n, trigger in enumerate(("message", "timer"))
+        for n, trigger in enumerate(("message", "signal", "timer"))
     )
     inside = (
         f'<startEvent id="a"/>{_flow(1, "a", "n")}<eventBasedGateway id="n"/>{events}'
@@ -118,7 +118,7 @@ _OTHERS = {
         _line('<receiveTask id="n" messageRef="m"/>'),
         *(
             _line('<receiveTask id="n" messageRef="m"/>', _attached(_TRIGGERS[trigger]))
-            for trigger in ("timer", "message")
+            for trigger in ("timer", "message", "signal")
         ),
     ],
     "eventBasedGateway": [_event_gateway()],
@@ -178,7 +178,7 @@ def _files(element: str) -> list[str]:
     tag, comma, trigger = name.partition(", ")
     if comma:
         files = [_EVENTS[tag](_TRIGGERS[trigger])]
-        if tag == "boundaryEvent" and trigger in {"timer", "message", "error"}:
+        if tag == "boundaryEvent" and trigger in {"timer", "message", "signal", "error"}:
             files.append(_boundary(_TRIGGERS[trigger], "userTask"))
         return files
     return [_line(f'<{tag} id="n"/>')]

@@ -2,7 +2,7 @@
 begin;
 select plan(38);
 create function pg_temp.waits(p_process_instance_id uuid) returns text[] language sql as
-$$ select coalesce(array_agg(s.node_id || ' ' || s.state || ' ' || s.visit order by s.created_at, s.id), '{}') from bpm_core.subscription s where s.workflow_instance_id = test.workflow(p_process_instance_id) $$;
+$$ select coalesce(array_agg(s.node_id || ' ' || s.state || ' ' || s.visit order by s.created_at, s.node_id), '{}') from bpm_core.subscription s where s.workflow_instance_id = test.workflow(p_process_instance_id) $$;
 create function pg_temp.send(p_name text, p_key text, p_payload jsonb default '{}') returns text language sql as
 $$ select m.state from bpm.correlate_message(p_name, p_key, p_payload) m $$;
 create function pg_temp.on_message(p_id text, p_host text, p_interrupting boolean default true, p_more text default '') returns text language sql as
