@@ -603,18 +603,26 @@ as $$
 $$;
 
 -- from 20_catalog/bpmn_node_kind.sql
--- Which node kind executes an element, from its tag, its event, the number of its flows and whether approval gates it.
+-- Which node kind executes an element, from its tag, its event, the number of its flows, whether approval gates it and whether it sends a command.
 -- Returns:  node_kind; null: not executed.
-create or replace function bpm_core.bpmn_node_kind(p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean)
+create or replace function bpm_core.bpmn_node_kind(
+  p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean, p_sends boolean)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
-    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow' end
-    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' when 'signal' then 'SignalThrow' end
-    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary' end
+    when 'endEvent' then
+      case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+    when 'intermediateThrowEvent' then
+      case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+    when 'intermediateCatchEvent' then
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+    when 'boundaryEvent' then
+      case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
+                   when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -771,6 +779,7 @@ begin
             union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -997,7 +1006,8 @@ as $$
 $$;
 
 -- from 20_catalog/draft_flows.sql
--- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope.
+-- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope; and for every link throw event
+-- the flow it stands for, <id>:link, to the catch event of the same name.
 -- Returns:  draft_flow[], in document order. A flow without an id gets one from its place among the flows of its process.
 create or replace function bpm_core.draft_flows(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns bpm_core.draft_flow[]
@@ -1013,6 +1023,14 @@ as $$
       join bpm_core.bpmn_processes(p_elements) p on p.pos = s.process_pos and p.deployed
      where e.space = 'bpmn' and e.tag = 'sequenceFlow'
   ),
+  link as materialized (
+    select distinct on (t.pos) t.process_pos, t.scope_pos, t.pos, t.node_id || ':link' as flow_id, t.node_id as source_id, c.node_id as target_id
+      from unnest(p_nodes) t
+      join unnest(p_nodes) c on c.scope_pos = t.scope_pos and c.tag = 'intermediateCatchEvent' and c.event = 'link'
+                            and btrim(c.definition ->> 'name') = btrim(t.definition ->> 'name')
+     where t.tag = 'intermediateThrowEvent' and t.event = 'link'
+     order by t.pos, c.pos
+  ),
   node as materialized (
     select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.default_ref from unnest(p_nodes) n order by n.scope_pos, n.node_id, n.pos
   ),
@@ -1022,14 +1040,19 @@ as $$
      where c.space = 'bpmn' and c.tag = 'conditionExpression'
      order by c.parent, c.pos
   )
-  select coalesce(array_agg(row(
+  select coalesce(array_agg(d.flow order by (d.flow).pos), '{}')
+    from (
+  select row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
            coalesce(s.default_ref = f.flow_id, false),
-           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow order by f.pos), '{}')
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow as flow
     from flow f
     left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
     left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
     left join condition c on c.parent = f.pos
+      union all
+      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0)::bpm_core.draft_flow
+        from link l) d
 $$;
 
 -- from 20_catalog/draft_nodes.sql
@@ -1135,6 +1158,20 @@ begin
     end if;
   end if;
 end
+$$;
+
+-- from 20_catalog/drawn_send_type.sql
+-- The task type of a command that a message throw or end event sends, when the drawing says how: as for send tasks, on the event or on its
+-- message definition; a destination alone gives it the id of the node.
+-- Returns:  text; null: nothing says how it is sent.
+create or replace function bpm_core.drawn_send_type(p_node_id text, p_attributes jsonb, p_definition jsonb, p_extensions jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select t.task_type
+    from bpm_core.drawn_task_type(p_node_id, coalesce(p_definition, '{}') || p_attributes, p_extensions) t
+   where t.task_type <> p_node_id or t.borrowed is not null or btrim(p_attributes ->> 'bpm:destination') <> '' or btrim(p_attributes ->> 'bpm:type') <> ''
 $$;
 
 -- from 20_catalog/drawn_task_type.sql
@@ -1399,7 +1436,7 @@ as $$
            'Give it a fixed name; messages correlate by key.')
     from node n where n.message_name ~ '^(=|.*[$#]\{)'
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
+  select bpm_core.fault('UnsupportedElement', format('%s has an %s code that is an expression, which is not executed.', n.label, n.event), n.node_id, null, 'Use a fixed code.')
     from node n where n.error_code ~ '^(=|.*[$#]\{)'
   union all
   select bpm_core.warning('ErrorCodeMissing', format('%s names an error without errorCode; it catches every error.', n.label), n.node_id, null, 'Add errorCode to the error, or remove errorRef to say so.')
@@ -1508,6 +1545,10 @@ as $$
      cross join lateral (values (coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
                                 (coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (source)
      where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)'
+    union all
+    select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
+      from unnest(p_nodes) n
+     where n.event = 'message' and n.kind in ('PassThrough', 'EndEvent')
   )
   select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
                else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
@@ -1517,6 +1558,46 @@ as $$
     from unnest(p_nodes) n
     join unnest(p_elements) f on f.parent = n.scope_pos and f.id = n.default_ref and f.tag = 'sequenceFlow'
     join unnest(p_elements) c on c.parent = f.pos and c.tag = 'conditionExpression' and c.body <> ''
+$$;
+
+-- from 20_catalog/find_link_faults.sql
+-- Link events that lead nowhere, come from nowhere, or are ambiguous.
+create or replace function bpm_core.find_link_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with link as materialized (
+    select n.scope_pos, n.node_id, n.tag = 'intermediateThrowEvent' as throws, n.incoming, n.outgoing, nullif(btrim(n.definition ->> 'name'), '') as name,
+           bpm_core.element_label(n.tag, n.node_id, n.name) as label
+      from unnest(p_nodes) n
+     where n.event = 'link' and n.tag in ('intermediateThrowEvent', 'intermediateCatchEvent')
+  )
+  select bpm_core.fault('UnknownReference', l.label || ' is a link without a name.', l.node_id, null, 'Name the link; the events of one name belong together.')
+    from link l where l.name is null
+  union all
+  select bpm_core.fault('UnknownReference', format('%s leads to the link "%s", which %s.', l.label, left(l.name, 200),
+             case when c.catches = 0 then 'no event of its scope catches' else 'several events of its scope catch' end), l.node_id, null,
+           'Draw exactly one catching link event of that name.')
+    from link l
+   cross join lateral (select count(*) as catches from link c where not c.throws and c.scope_pos = l.scope_pos and c.name = l.name) c
+   where l.throws and l.name is not null and c.catches <> 1
+  union all
+  select bpm_core.fault('OrphanNode', format('Nothing leads to %s: no event of its scope throws the link "%s".', l.label, left(l.name, 200)), l.node_id, null,
+           'Connect or remove it.')
+    from link l
+   where not l.throws and l.name is not null and l.incoming = 0
+  union all
+  select bpm_core.fault('DeadEnd', format('%s is a link, so no sequence flow %s it.', l.label, case when l.throws then 'leaves' else 'leads to' end), l.node_id, null,
+           'A throwing link has flows that come, a catching one flows that go.')
+    from link l
+   where exists (select from unnest(p_flows) f where f.scope_pos = l.scope_pos and f.flow_id not like '%:link'
+                    and case when l.throws then f.source_id else f.target_id end = l.node_id)
+  union all
+  select bpm_core.fault(case when l.throws then 'OrphanNode' else 'DeadEnd' end,
+           case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
+    from link l
+   where case when l.throws then l.incoming else l.outgoing end = 0
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -1640,10 +1721,12 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
-     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
+     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
-      where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+      where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select 'bpm:type and bpm:destination are for its message, but it throws none'
+      where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
@@ -1655,8 +1738,8 @@ as $$
   union all
   select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
            'Register a worker for that type, or set bpm:type.')
-    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) t
-   where n.tag in ('serviceTask', 'sendTask') and t.borrowed is not null
+    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, coalesce(n.definition, '{}') || n.attributes, n.extensions) t
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask') and t.borrowed is not null
   union all
   select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
     from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d
@@ -1928,7 +2011,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag = 'endEvent' then case when p_kind in ('SignalThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
     when p_outgoing > 1 and p_conditional = 0 then ':split'
@@ -2102,6 +2185,8 @@ as $$
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
+    when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
@@ -2632,7 +2717,8 @@ as $$
            n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
            bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types)),
+                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                   tt.task_type is not null),
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -2640,11 +2726,15 @@ as $$
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')) tt on true
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      union all
+      select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
+       where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
     left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef',
-                                                                      n.definition ->> 'signalRef', n.attributes ->> 'messageRef'))
-                          and d.tag in ('error', 'message', 'signal')
-    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code where n.event = 'error' and d.tag = 'error') e on true
+                                                                      n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
+                          and d.tag in ('error', 'message', 'signal', 'escalation')
+    left join lateral (
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
     left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
@@ -3899,6 +3989,29 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_escalation_throws.sql
+-- KIND escalation throw event, intermediate or end: there is no scope yet that could catch it, so it is recorded and the token moves on.
+-- Returns:  moving[], the tokens that move on. Writes: history_event.
+create or replace function bpm_core.enter_escalation_throws(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select a.tenant_id, a.instance_id, bpm_core.now(), 'EscalationThrown', a.token_id, a.node_id, jsonb_build_object('code', n.error_code, 'caught', false)
+    from unnest(p_arriving) a
+   cross join lateral (select n.error_code from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n;
+  return array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_arriving) a);
+end
+$$;
+
 -- from 40_flow/enter_event_gateways.sql
 -- KIND event-based gateway: the token rests here while every event behind it is waited for, each as if the token stood at it. The first that
 -- comes takes the token on from the event (leave_by_waits, leave_by_timers) and closes the others.
@@ -4044,6 +4157,8 @@ begin
       return bpm_core.enter_signal_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
+    when 'EscalationThrow' then
+      return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then
@@ -10763,7 +10878,7 @@ select s.tenant_id,
                then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -10771,7 +10886,7 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s

@@ -6,7 +6,7 @@ create type bpm_core.history_kind as enum (
   'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
   'TimerStarted', 'TimerFired', 'TimerCancelled',
   'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
-  'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',
+  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'IncidentOpened', 'IncidentResolved',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';

@@ -24,7 +24,7 @@ as $$
            'Give it a fixed name; messages correlate by key.')
     from node n where n.message_name ~ '^(=|.*[$#]\{)'
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
+  select bpm_core.fault('UnsupportedElement', format('%s has an %s code that is an expression, which is not executed.', n.label, n.event), n.node_id, null, 'Use a fixed code.')
     from node n where n.error_code ~ '^(=|.*[$#]\{)'
   union all
   select bpm_core.warning('ErrorCodeMissing', format('%s names an error without errorCode; it catches every error.', n.label), n.node_id, null, 'Add errorCode to the error, or remove errorRef to say so.')

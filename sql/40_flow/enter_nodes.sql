@@ -39,6 +39,8 @@ begin
       return bpm_core.enter_signal_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
+    when 'EscalationThrow' then
+      return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then

@@ -27,7 +27,7 @@ select s.tenant_id,
                then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -35,7 +35,7 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s

@@ -101,6 +101,19 @@ def _out_of_task(first: str, second: str | None, default: bool = False) -> str:
     return _HEAD.format(beside="", inside=inside)
 
 
+def _links() -> str:
+    """Start, a throwing link; a catching one, end."""
+    inside = (
+        f'<startEvent id="a"/>{_flow(1, "a", "n")}'
+        f'<intermediateThrowEvent id="n">{_TRIGGERS["link"]}</intermediateThrowEvent>'
+        f'<intermediateCatchEvent id="c">{_TRIGGERS["link"]}</intermediateCatchEvent>'
+        f'{_flow(2, "c", "z")}<endEvent id="z"/>'
+    )
+    return _HEAD.format(beside="", inside=inside)
+
+
+_MESSAGE = _TRIGGERS["message"]
+_SENDS = 'xmlns:bpm="urn:pgbpm:bpmn:1" bpm:type="courier"'
 _EVENTS: dict[str, Callable[[str], str]] = {
     "startEvent": _start,
     "endEvent": _end,
@@ -114,6 +127,12 @@ _EVENTS: dict[str, Callable[[str], str]] = {
 }
 _TASK = '<serviceTask id="n">{}</serviceTask>'
 _OTHERS = {
+    "endEvent, message": [_end(_MESSAGE).replace('endEvent id="z"', f'endEvent id="z" {_SENDS}')],
+    "intermediateThrowEvent, message": [
+        _line(f'<intermediateThrowEvent id="n" {_SENDS}>{_MESSAGE}</intermediateThrowEvent>')
+    ],
+    "intermediateThrowEvent, link": [_links()],
+    "intermediateCatchEvent, link": [_links()],
     "receiveTask": [
         _line('<receiveTask id="n" messageRef="m"/>'),
         *(

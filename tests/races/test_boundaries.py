@@ -15,7 +15,10 @@ _numbers = itertools.count()
 
 def _boundary(event: str, interrupting: bool) -> str:
     cancels = str(interrupting).lower()
-    return f'<boundaryEvent {{id}} attachedToRef="work" cancelActivity="{cancels}">{event}</boundaryEvent>'
+    return (
+        f'<boundaryEvent {{id}} attachedToRef="work" cancelActivity="{cancels}">'
+        f"{event}</boundaryEvent>"
+    )
 
 
 _MESSAGE = '<messageEventDefinition messageRef="message-stop"/>'
