@@ -630,6 +630,8 @@ as $$
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
+    when 'inclusiveGateway' then
+      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
     when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
@@ -1696,12 +1698,6 @@ as $$
              case when n.conditional > 0 then 'has one with a condition' else 'names a default' end), n.node_id, null, 'Remove it, or draw an exclusive gateway.')
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
-           'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
-    from node n
-   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
-     and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
-  union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
     from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
   union all
@@ -1871,6 +1867,7 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
+             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
@@ -2003,8 +2000,9 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph): a fork or a choice, or the end of an end event that throws something first.
--- Returns:  ':split', ':choice', ':end', or null.
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
+-- something first.
+-- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
 create or replace function bpm_core.implied_node(
   p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
@@ -2014,8 +2012,9 @@ as $$
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
-    when p_outgoing > 1 and p_conditional = 0 then ':split'
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
+    when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
+    when p_outgoing > 1 then ':split'
   end
 $$;
 
@@ -2104,8 +2103,8 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
+-- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -2123,7 +2122,7 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
                null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -4097,6 +4096,56 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_inclusive_splits.sql
+-- KIND inclusive split: the token ends, one is born for every flow that is true (one without a condition always is); the default only when none is.
+-- A condition that cannot be decided, or no flow at all, stops the token with an incident; then none of the flows is taken (law 6).
+-- Returns:  moving[], the tokens born. Raises: BP429, as fork_tokens. Writes: as fork_tokens, incident.
+create or replace function bpm_core.enter_inclusive_splits(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_splitting bpm_core.moving[];
+  v_chosen    bpm_core.moving[];
+  v_troubles  bpm_core.trouble[];
+begin
+  with choice as materialized (
+    select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
+      from unnest(p_arriving) a
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral (
+       select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
+              array_agg(f.flow_id) filter (where f.is_default) as fallback,
+              (array_agg(f.flow_id order by f.ord) filter (where e.verdict is null))[1] as unsure,
+              (array_agg(f.condition_source order by f.ord) filter (where e.verdict is null))[1] as source
+         from bpm_core.workflow_flow f
+        cross join lateral (
+          select case when f.condition is null then true
+                      else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+        where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) c)
+  select array_agg(c.token) filter (where c.unsure is null and c.flows is not null),
+         array_agg(bpm_core.gateway_trouble(c.token, c.unsure, c.source, c.variables)) filter (where c.unsure is not null or c.flows is null),
+         array(select row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
+                          f.flow_id, null)::bpm_core.moving
+                 from choice s
+                cross join lateral unnest(s.flows) f(flow_id)
+                where s.unsure is null)
+    into v_splitting, v_troubles, v_chosen
+    from choice c;
+  if v_troubles is not null then
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
+  if v_splitting is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  return bpm_core.fork_tokens(v_splitting, v_chosen);
+end
+$$;
+
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -4139,6 +4188,8 @@ begin
       return bpm_core.enter_pass_throughs(p_arriving);
     when 'ParallelFork' then
       return bpm_core.enter_parallel_forks(p_arriving);
+    when 'InclusiveSplit' then
+      return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'EndEvent' then
@@ -4174,9 +4225,8 @@ end
 $$;
 
 -- from 40_flow/enter_parallel_forks.sql
--- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
--- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- They inherit its steps: a loop through a fork is a loop.
+-- KIND parallel fork: the token ends, one is born per outgoing flow.
+-- Returns:  moving[], the tokens born. Raises: BP429, as fork_tokens. Writes: as fork_tokens.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4185,45 +4235,12 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
 begin
-  if cardinality(p_arriving) > 10000 then
-    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
-  end if;
-  with ended as (
-    update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+  return bpm_core.fork_tokens(p_arriving, array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, f.flow_id, null)::bpm_core.moving
       from unnest(p_arriving) a
-     where t.tenant_id = a.tenant_id and t.id = a.token_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  with born as materialized (
-    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
-      from unnest(p_arriving) a
-     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
       join bpm_core.workflow_flow f
-        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id),
-  kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
-    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
-      from born b),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('flow', b.flow_id, 'parent', b.group_id)
-      from born b),
-  counted as (
-    update bpm_core.workflow_instance w
-       set live_tokens = w.live_tokens + d.more
-      from (select b.tenant_id, b.instance_id, count(*)::integer - count(distinct b.group_id)::integer as more
-              from born b group by b.tenant_id, b.instance_id) d
-     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
-    into v_leaving
-    from born b;
-  return v_leaving;
+        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id));
 end
 $$;
 
@@ -4548,6 +4565,60 @@ begin
       join bpm_core.workflow_flow f
         on f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
        and (l.flow_id is null or f.flow_id = l.flow_id));
+end
+$$;
+
+-- from 40_flow/fork_tokens.sql
+-- Ends tokens at a fork and bears one for every flow chosen. The id of the ended one is the group of its children.
+-- They inherit its steps: a loop through a fork is a loop.
+-- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
+-- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
+-- Writes:   token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+begin
+  if cardinality(p_arriving) > 10000 then
+    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
+  end if;
+  with ended as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+      from unnest(p_arriving) a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  with born as materialized (
+    select c.tenant_id, c.instance_id, c.version_id, c.scope_id, bpm_core.new_id() as token_id, c.node_id, c.flow_id, c.token_id as group_id, p.steps
+      from unnest(p_chosen) c
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.token_id offset 0) p),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
+      from born b),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('flow', b.flow_id, 'parent', b.group_id)
+      from born b),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, count(*)::integer - count(distinct b.group_id)::integer as more
+              from born b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
+    into v_leaving
+    from born b;
+  return v_leaving;
 end
 $$;
 

@@ -6,7 +6,7 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
+  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
   'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary',
   'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask', 'SignalThrow', 'EscalationThrow');
 

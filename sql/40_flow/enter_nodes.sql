@@ -21,6 +21,8 @@ begin
       return bpm_core.enter_pass_throughs(p_arriving);
     when 'ParallelFork' then
       return bpm_core.enter_parallel_forks(p_arriving);
+    when 'InclusiveSplit' then
+      return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'EndEvent' then

@@ -157,7 +157,16 @@ _OTHERS = {
         _out_of_task(_CONDITION, None),
         _out_of_task(_CONDITION, "", default=True),
     ],
-    "several conditional flows out of a task": [_out_of_task(_CONDITION, _CONDITION)],
+    "several conditional flows out of a task": [
+        _out_of_task(_CONDITION, _CONDITION),
+        _out_of_task(_CONDITION, ""),
+        _out_of_task("", "", default=True),
+    ],
+    "several flows into an inclusive gateway": [
+        _line(
+            '<inclusiveGateway id="n"/>', f'<task id="t"/>{_flow(3, "a", "t")}{_flow(4, "t", "n")}'
+        )
+    ],
     "lane": [
         _line(
             '<userTask id="n"/>',
