@@ -9,18 +9,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with cancelled as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
     update bpm_core.timer t
        set status = 'Cancelled'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.id, t.token_id, t.node_id),
   open as materialized (
     select s.tenant_id, s.id
       from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
-                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
-     where s.state = 'Open'),
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
   closed as (
     update bpm_core.subscription s
        set state = 'Closed'
