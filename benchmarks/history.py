@@ -65,11 +65,12 @@ def fill(url: str, tasks: int) -> dict[str, Any]:
     }
 
 
-def multiply(url: str, copies: int) -> None:
+def multiply(url: str, copies: int, spacing: int = 1) -> None:
     """Copy every instance with all it has, whatever its state, ``copies`` times.
 
-    Copies lie a millisecond apart in time, before their originals, and refer to each other as the
-    originals do, so that the engine's audit finds nothing in them either.
+    Copies lie ``spacing`` milliseconds apart in time, before their originals (more than there are
+    copies already, to copy again), and refer to each other as the originals do, so that the
+    engine's audit finds nothing in them either.
     """
     faults: list[BaseException] = []
 
@@ -77,7 +78,7 @@ def multiply(url: str, copies: int) -> None:
         try:
             with connect(url) as conn:
                 for table in tables:
-                    _copy(conn, table, copies)
+                    _copy(conn, table, copies, spacing)
         except BaseException as fault:  # raised below, in the caller's thread
             faults.append(fault)
 
@@ -90,7 +91,7 @@ def multiply(url: str, copies: int) -> None:
         raise faults[0]
 
 
-def _copy(conn: psycopg.Connection[Any], table: str, copies: int) -> None:
+def _copy(conn: psycopg.Connection[Any], table: str, copies: int, spacing: int) -> None:
     columns = dict(conn.execute(_COLUMNS, [f"bpm_core.{table}"]).fetchall())
     values = [_value(conn, table, name, kind) for name, kind in columns.items()]
     order = "n desc, s.seq" if table == "history_event" else "n desc"
@@ -99,9 +100,10 @@ def _copy(conn: psycopg.Connection[Any], table: str, copies: int) -> None:
         conn.execute(_ID)
         conn.execute(
             f"insert into bpm_core.{table} ({', '.join(columns)})"
-            f" select {', '.join(values)} from generate_series(1, %s) n"
+            f" select {', '.join(values)}"
+            " from generate_series(%s::bigint, %s::bigint, %s::bigint) n"
             f" cross join (select * from bpm_core.{table}) s order by {order}",
-            [copies],
+            [spacing, copies * spacing, spacing],
         )
         conn.execute("drop function pg_temp.id_of")
 

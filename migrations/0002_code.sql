@@ -37,7 +37,7 @@ as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::tex
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -49,6 +49,9 @@ begin
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
+  end if;
+  if length(p_name) > 200 then
+    perform bpm_core.fail('BP400', 'The name of a tenant has at most 200 characters.');
   end if;
   insert into bpm_core.tenant as t (tenant_id, name, created_at)
   values (p_new_tenant_id, coalesce(p_name, p_new_tenant_id), bpm_core.now())
@@ -104,18 +107,22 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception using
-    errcode = p_code,
-    message = p_message,
-    detail  = coalesce(p_detail::text, ''),
-    hint    = coalesce(p_hint, '');
+  -- An option that is null is an error of its own, and an empty one prints as an empty line.
+  if p_detail is null and p_hint is null then
+    raise exception using errcode = p_code, message = p_message;
+  elsif p_hint is null then
+    raise exception using errcode = p_code, message = p_message, detail = p_detail::text;
+  elsif p_detail is null then
+    raise exception using errcode = p_code, message = p_message, hint = p_hint;
+  end if;
+  raise exception using errcode = p_code, message = p_message, detail = p_detail::text, hint = p_hint;
 end
 $$;
 
 -- from 00_foundation/grant_access.sql
 -- Grants a database role a capability for the tenants a pattern covers.
 -- Returns:  nothing. Granting twice changes nothing.
--- Raises:   BP400 unknown capability or no pattern. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
+-- Raises:   BP400 unknown capability, no pattern or no tenant. BP403 the caller is not admin: of the tenant for a grant of that very tenant, else of
 --           the tenant without a name. BP404 no such role.
 -- Writes:   tenant_grant, audit_event.
 create or replace function bpm.grant_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
@@ -124,12 +131,14 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_actor text;
+  -- The tenant whose admin the caller has to be; what is done is recorded there.
+  v_tenant text := case when p_tenant_id is null or (p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%') then p_tenant_id else '' end;
+  v_actor  text;
 begin
-  perform bpm_core.enter_call(case when p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%' then p_tenant_id else '' end, 'admin');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_tenant_pattern is null then
-    perform bpm_core.fail('BP400', 'The tenant pattern is null.');
+  perform bpm_core.enter_call(v_tenant, 'admin');
+  v_actor := bpm_core.acting_as(v_tenant, p_actor);
+  if p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
+    perform bpm_core.fail('BP400', 'A tenant pattern is a text of at most 201 characters.');
   elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
     perform bpm_core.fail('BP400', format('Unknown capability %L.', p_capability), null, 'Use reader, worker, operator or admin.');
   elsif not exists (select from pg_roles r where r.rolname = p_role) then
@@ -138,7 +147,7 @@ begin
   insert into bpm_core.tenant_grant (role_name, tenant_pattern, capability, granted_by, granted_at)
   values (p_role, p_tenant_pattern, p_capability::bpm_core.capability, v_actor, bpm_core.now())
   on conflict do nothing;
-  perform bpm_core.write_audit(p_tenant_id, v_actor, 'GrantAccess', 'role', p_role, null, null,
+  perform bpm_core.write_audit(v_tenant, v_actor, 'GrantAccess', 'role', p_role, null, null,
     jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
 end
 $$;
@@ -246,7 +255,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
-      ('engine.timer_batch_size', 1, 10000),
+      ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
    where k.name = p_name;
@@ -310,17 +319,20 @@ $$;
 
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
+-- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
 -- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
 create or replace function bpm_core.is_plain(p_variables jsonb)
 returns boolean
 language sql stable parallel safe
 as $$
-  select jsonb_typeof(p_variables) = 'object' and pg_column_size(p_variables) <= 65536
+  select jsonb_typeof(p_variables) = 'object'
+         and case when pg_column_size(p_variables || '{}') <= 4000 then true  -- too small to be nested 500 levels
+                  else pg_column_size(p_variables || '{}') <= 65536 and not jsonb_path_exists(p_variables, '$.**{501}') end
          and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
 $$;
 
 -- from 10_record/is_wire_json.sql
--- Is this text the wire form __var:1: followed by JSON?
+-- Is this text the wire form __var:1: followed by JSON, not nested deeper than variables may be?
 -- Returns:  boolean.
 create or replace function bpm_core.is_wire_json(p_text text)
 returns boolean
@@ -328,15 +340,17 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return starts_with(p_text, '__var:1:') and substr(p_text, 9)::jsonb is not null;
+  return starts_with(p_text, '__var:1:') and not jsonb_path_exists(substr(p_text, 9)::jsonb, '$.**{499}');
 exception
-  when data_exception then
+  -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
+  when data_exception or statement_too_complex then
     return false;
 end
 $$;
 
 -- from 10_record/variables_fault.sql
 -- Is this a map of variables we take? An object, within the caps, no text that forges a wire form of ours.
+-- Nesting is capped because what parses at the top of the stack may not be copied any more deep inside a command.
 -- Returns:  text, what is wrong; null when nothing is.
 create or replace function bpm_core.variables_fault(p_variables jsonb)
 returns text
@@ -344,16 +358,18 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_size  integer;
   v_limit integer;
   v_name  text;
 begin
   if jsonb_typeof(p_variables) is distinct from 'object' then
     return format('Variables must be a JSON object, not %s.', coalesce(jsonb_typeof(p_variables), 'missing'));
   end if;
-  if pg_column_size(p_variables) > 65536 then
+  v_size := pg_column_size(p_variables || '{}');  -- concatenated with nothing: a value from a table may arrive compressed
+  if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
-    if pg_column_size(p_variables) > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', pg_column_size(p_variables), v_limit);
+    if v_size > v_limit then
+      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -364,6 +380,9 @@ begin
     if v_name is not null then
       return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
     end if;
+  end if;
+  if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
+    return 'Variables are nested deeper than 500 levels.';
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
     select v.key into v_name
@@ -857,7 +876,9 @@ begin
   end if;
   select c.processes, c.nodes, c.flows, c.findings into processes, nodes, flows, findings
     from bpm_core.compile_bpmn(v_elements, coalesce(p_strict, false), p_tenant_id) c;
-  findings := bpm_core.locate_findings(p_xml, findings);
+  if cardinality(findings) > 0 then
+    findings := bpm_core.locate_findings(p_xml, findings);
+  end if;
 end
 $$;
 
@@ -1130,7 +1151,8 @@ begin
   if v_priority is not null and priority_level is null then
     problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee end;
+  -- A path is read when the task is entered; any other expression was warned of.
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
   candidate_groups := case
     when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
     when v_groups is null and p_lane is not null then array[p_lane]
@@ -1235,7 +1257,7 @@ begin
     problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
     hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
   elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval.', quote_literal(left(rule, 100)));
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
@@ -1544,9 +1566,9 @@ as $$
     union all
     select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (values (coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
-                                (coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (source)
-     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)'
+     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
+                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
+     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2196,6 +2218,7 @@ $$;
 
 -- from 20_catalog/parse_cycle.sql
 -- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
+-- At most once per second: a faster one would keep tick from ever finding nothing to do.
 -- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
 create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
 language plpgsql immutable parallel safe
@@ -2207,7 +2230,7 @@ begin
   starts_at := bpm_core.parse_timestamp(v_parts[2]);
   step := bpm_core.parse_duration(v_parts[3]);
   repeats := nullif(v_parts[1]::integer, -1);
-  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step <= interval '0' then
+  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step < interval '1 second' then
     repeats := null;
     starts_at := null;
     step := null;
@@ -2324,6 +2347,7 @@ $$;
 
 -- from 20_catalog/parse_path.sql
 -- Reads a dotted path; in FEEL a name may have spaces. execution.getVariable('x') is the path x.
+-- A word of FEEL we do not understand is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_path(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean)
 returns bpm_core.expression_step
@@ -2333,8 +2357,20 @@ as $$
 declare
   v_path text[] := array[(p_tokens[p_from]).value];
   v_next integer := p_from + 1;
+  v_word text;
 begin
   loop
+    if p_feel and (p_tokens[v_next]).kind = 'name' then
+      v_word := case
+        when v_next = p_from + 1 and v_path[1] in ('if', 'for', 'some', 'every', 'function') then v_path[1]
+        when (p_tokens[v_next]).value in ('in', 'between') then (p_tokens[v_next]).value
+        when ((p_tokens[v_next]).value, (p_tokens[v_next + 1]).value) in (('instance', 'of'), ('is', 'defined'))
+          then (p_tokens[v_next]).value || ' ' || (p_tokens[v_next + 1]).value end;
+      if v_word is not null then
+        return row(null, v_next, format('%s is not understood', v_word),
+                   (p_tokens[case when v_word = v_path[1] then p_from else v_next end]).at)::bpm_core.expression_step;
+      end if;
+    end if;
     if p_feel and (p_tokens[v_next]).kind = 'name' then
       v_path[cardinality(v_path)] := v_path[cardinality(v_path)] || ' ' || (p_tokens[v_next]).value;
       v_next := v_next + 1;
@@ -2485,7 +2521,7 @@ $$;
 
 -- from 20_catalog/publish_workflow.sql
 -- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file and same graph, pinned task versions included. An identical older version becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
 -- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
@@ -2505,7 +2541,7 @@ declare
   v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
   v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
   v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(p_xml, 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;
@@ -2956,7 +2992,7 @@ as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hin
 
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
--- unless the other side decides alone (unknown && false, unknown || true).
+-- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
 -- Returns:  text, without the mode.
 create or replace function bpm_core.write_condition(p_tree jsonb)
 returns text
@@ -2964,8 +3000,9 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_op   text := p_tree ->> 'op';
-  v_text text;
+  v_op     text := p_tree ->> 'op';
+  v_text   text;
+  v_hidden text := bpm_core.write_hidden(p_tree);
 begin
   if v_op in ('and', 'or') then
     for v_i in 0 .. jsonb_array_length(p_tree -> 'args') - 1 loop
@@ -2974,18 +3011,16 @@ begin
     return '(' || v_text || ')';
   elsif v_op = 'not' then
     return '!(' || bpm_core.write_condition(p_tree -> 'arg') || ')';
-  elsif v_op = 'empty' then
-    return bpm_core.write_emptiness(p_tree -> 'arg');
-  elsif v_op = 'path' then
-    return bpm_core.write_equality(p_tree, '{"op": "value", "value": true}');
-  elsif v_op = 'eq' then
-    return bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right');
-  elsif v_op = 'ne' then
-    return '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')';
-  elsif v_op = 'value' then
-    return case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end;
   end if;
-  return bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right');
+  v_text := case v_op
+    when 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
+    when 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
+    when 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
+    when 'ne' then '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')'
+    when 'value' then case when p_tree -> 'value' = 'true' then '(1 == 1)' else '(1 == 0)' end
+    else bpm_core.write_ordering(case v_op when 'lt' then '<' when 'le' then '<=' when 'gt' then '>' else '>=' end, p_tree -> 'left', p_tree -> 'right')
+  end;
+  return case when v_hidden is null then v_text else format('((!(%1$s) && %2$s) || ((%1$s) && 1 == "1"))', v_hidden, v_text) end;
 end
 $$;
 
@@ -3035,6 +3070,22 @@ begin
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
+$$;
+
+-- from 20_catalog/write_hidden.sql
+-- jsonpath: does a path of this comparison lead through an encrypted text? What stands behind it is not missing but unknown.
+-- Only the first 32 names are asked about: the text grows with their square.
+-- Returns:  text; null when no path is longer than one name.
+create or replace function bpm_core.write_hidden(p_tree jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select string_agg(bpm_core.write_typed(jsonb_path_query_array(o.operand, '$.path[0 to $last]', jsonb_build_object('last', n.last)),
+                                         '@ starts with "__encrypted:"'), ' || ' order by o.at, n.last)
+    from (values (1, p_tree), (2, p_tree -> 'left'), (3, p_tree -> 'right'), (4, p_tree -> 'arg')) o(at, operand)
+   cross join lateral generate_series(0, least(jsonb_array_length(o.operand -> 'path'), 33) - 2) n(last)
+   where o.operand ? 'path'
 $$;
 
 -- from 20_catalog/write_ordering.sql
@@ -3113,7 +3164,10 @@ begin
   v_finding := bpm_core.fault('InvalidXml',
     'Not well-formed: ' || coalesce(v_parts[2], p_message)
       || coalesce(' (line ' || v_line || coalesce(', column ' || nullif(v_column, 0), '') || ')', '') || '.',
-    null, null, 'Open the file in an XML editor or export it again.');
+    null, null,
+    case when p_detail ~ 'StartTag: invalid element name|xmlParseEntityRef|EntityRef: expecting'
+         then 'In text write &lt; for < and &amp; for &; conditions also take lt, le and and.'
+         else 'Open the file in an XML editor or export it again.' end);
   v_finding.line := v_line;
   return v_finding;
 end
@@ -3173,7 +3227,8 @@ begin
     end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
-    when deadlock_detected or serialization_failure or query_canceled then
+    -- As in drive_isolated: none of it is the fault of a row.
+    when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
@@ -3327,8 +3382,8 @@ begin
     into v_signals, v_timers, v_messages
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
-            join bpm_core.workflow_node n
-              on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id) b;
+           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                                where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n) b;
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
@@ -3448,7 +3503,7 @@ $$;
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
--- Raises:   BP403, BP404.
+-- Raises:   BP403, BP404, BP422 reason too long.
 -- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
@@ -3465,6 +3520,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -3589,18 +3647,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  with cancelled as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
     update bpm_core.timer t
        set status = 'Cancelled'
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     where t.tenant_id = k.tenant_id and t.token_id = k.id and t.status in ('Scheduled', 'Held')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.id, t.token_id, t.node_id),
   open as materialized (
     select s.tenant_id, s.id
       from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s
-                          where s.tenant_id = p_tenant_id and s.token_id = k.id offset 0) s
-     where s.state = 'Open'),
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
   closed as (
     update bpm_core.subscription s
        set state = 'Closed'
@@ -3636,19 +3698,24 @@ begin
     select i.tenant_id, i.id
       from unnest(p_hosts) h
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
-                          where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id offset 0) i
-     where i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+                          where i.workflow_instance_id = h.instance_id offset 0) i
+     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
       from open o
      where i.tenant_id = o.tenant_id and i.id = o.id
     returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
+  letter as materialized (
+    select d.tenant_id, d.id
+      from closed c
+     cross join lateral (select d.tenant_id, d.id, d.state from bpm_core.dead_letter d where d.incident_id = c.id offset 0) d
+     where d.tenant_id = c.tenant_id and d.state = 'Open'),
   buried as (
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = 'engine', closed_at = v_now
-      from closed c
-     where d.tenant_id = c.tenant_id and d.incident_id = c.id and d.state = 'Open')
+      from letter l
+     where d.tenant_id = l.tenant_id and d.id = l.id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'IncidentResolved', c.token_id, c.node_id, 'engine',
          jsonb_build_object('incident', c.id, 'closed', true)
@@ -3719,6 +3786,21 @@ begin
     left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
     left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
    where m.tenant_id = p_tenant_id and m.id = v_id;
+end
+$$;
+
+-- from 40_flow/correlation_key.sql
+-- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
+create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_key text := bpm_core.text_value('=' || p_path, p_variables);
+begin
+  return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
 $$;
 
@@ -3806,7 +3888,8 @@ begin
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
      set state = case when d.kind in ('Task', 'Inbox') then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
-   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
+    from (select o.tenant_id, o.id, o.state from bpm_core.dead_letter o where o.incident_id = p_incident.id offset 0) o
+   where o.state = 'Open' and d.tenant_id = o.tenant_id and d.id = o.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
           jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));
@@ -3836,7 +3919,8 @@ $$;
 -- from 40_flow/drive_isolated.sql
 -- Drives arriving tokens inside the one subtransaction of a command (law 11): if it raises, half by half, and one that raises alone
 -- becomes an incident where it arrived. What was accepted before (results, decisions) and the locks stay.
--- Raises:   40P01, 40001, 55P03 and cancellation as they come: the caller repeats the whole command.
+-- Raises:   what passes by itself or concerns the server, not the token: 40xxx, 55P03, 57xxx (cancelled, shut down), 53xxx (out of disk, memory),
+--           58xxx (system error). The caller repeats the whole command.
 create or replace function bpm_core.drive_isolated(p_arriving bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -3856,7 +3940,7 @@ begin
     perform bpm_core.drive(p_arriving);
     return;
   exception
-    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       v_error := format('%s (%s)', sqlerrm, sqlstate);
@@ -3983,7 +4067,8 @@ begin
     select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
                jsonb_build_object('code', n.error_code))::bpm_core.trouble
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id));
+     cross join lateral (select n.error_code from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
   return '{}'::bpm_core.moving[];
 end
 $$;
@@ -4035,8 +4120,8 @@ begin
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
-            join bpm_core.workflow_flow f
-              on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) b;
+           cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
+                                where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f) b;
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
@@ -4239,8 +4324,8 @@ begin
   return bpm_core.fork_tokens(p_arriving, array(
     select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, f.flow_id, null)::bpm_core.moving
       from unnest(p_arriving) a
-      join bpm_core.workflow_flow f
-        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id));
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f));
 end
 $$;
 
@@ -4265,8 +4350,8 @@ begin
            coalesce(before.round, 0) + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id
                                                           order by a.token_id) as round
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n
-        on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id
+     cross join lateral (select n.incoming from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
       left join lateral (
         select j.round
           from bpm_core.parallel_join_arrival j
@@ -4562,9 +4647,9 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-      join bpm_core.workflow_flow f
-        on f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-       and (l.flow_id is null or f.flow_id = l.flow_id));
+     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
 end
 $$;
 
@@ -5023,10 +5108,12 @@ begin
          cross join lateral (
            select b.id
              from bpm_core.message b
-            where b.state = 'Buffered' and b.tenant_id = w.tenant_id and b.name = w.name and b.correlation_key = w.correlation_key
+            where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
+              and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
               and b.expires_at > p_now
             order by b.received_at, b.id
-           offset w.turn limit 1) b) x
+           offset w.turn limit 1) b
+        offset 0) x
      where m.tenant_id = x.tenant_id and m.id = x.id
     returning m.tenant_id, m.id, x.subscription_id, x.workflow_instance_id)
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
@@ -5062,15 +5149,16 @@ begin
   with starved as materialized (
     select w.id, bpm_core.new_id() as incident_id, j.joins
       from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-      join bpm_core.workflow_instance w on w.tenant_id = d.tenant_id and w.id = d.id
+     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
      cross join lateral (
        select coalesce(sum(j.joined), 0) as waiting,
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
      where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
-       and not exists (select from bpm_core.incident o
-                        where o.tenant_id = w.tenant_id and o.workflow_instance_id = w.id and o.state = 'Open' and o.code = 'JoinStarved')),
+       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
     select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
@@ -5099,13 +5187,15 @@ declare
   r_wait  record;
 begin
   select s.id, s.workflow_instance_id into r_wait
-    from bpm_core.message m
-    join bpm_core.subscription s
-      on s.state = 'Open' and s.tenant_id = m.tenant_id and s.name = m.name and s.correlation_key = m.correlation_key
-   where m.tenant_id = p_tenant_id and m.id = p_message_id
-     and not exists (select from bpm_core.message o where o.tenant_id = s.tenant_id and o.correlated_to = s.id)
-   order by s.created_at, s.id
-   limit 1;
+    from (select m.name, m.correlation_key from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = p_message_id offset 0) m
+   cross join lateral (
+     select s.id, s.workflow_instance_id
+       from bpm_core.subscription s
+      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+        and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+        and not exists (select from bpm_core.message o where o.correlated_to = s.id)
+      order by s.created_at, s.id
+      limit 1) s;
   if r_wait.id is null then
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;
@@ -5295,7 +5385,7 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.text_value('=' || n.correlation_path, p.variables || w.variables) end as correlation_key
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
@@ -5330,8 +5420,8 @@ $$;
 
 -- from 40_flow/park_tokens.sql
 -- Leaves tokens Ready where they would have entered next, for tick to go on with; past the loop budget they become incidents.
--- p_hops is how far they have come in this command. Writes: token, incident, history_event.
-create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer)
+-- p_hops is how far they have come in this command, p_delay how long tick leaves them alone. Writes: token, incident, history_event.
+create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer, p_delay interval default interval '0')
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -5350,7 +5440,7 @@ begin
   v_loop_budget := (bpm_core.setting_value('engine.loop_budget', '10000'))::integer;
   with parked as (
     update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now, steps = t.steps + p_hops,
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now + p_delay, steps = t.steps + p_hops,
            version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
@@ -5370,7 +5460,7 @@ end
 $$;
 
 -- from 40_flow/park_waits.sql
--- Parks the tokens of which another call holds a message key they would wait for; tick enters their node again. What they offered already
+-- Parks the tokens of which another call holds a message key they would wait for; tick enters their node again a second later. What they offered already
 -- (the task of a host, the timers beside the wait) is closed: it is offered again then.
 -- Returns:  subscription[], the waits that can be opened: those of the other tokens. Writes: as park_tokens and close_waits.
 create or replace function bpm_core.park_waits(p_waits bpm_core.subscription[], p_busy bigint[])
@@ -5394,7 +5484,7 @@ begin
       from (select (p_waits[1]).tenant_id as tenant_id, k.id from unnest(v_stopped) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t);
   perform bpm_core.close_waits(v_parked);
-  perform bpm_core.park_tokens(v_parked, 0);
+  perform bpm_core.park_tokens(v_parked, 0, interval '1 second');
   return array(select w from unnest(p_waits) w where w.token_id <> all (v_stopped));
 end
 $$;
@@ -5496,7 +5586,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  whole := p_position.full_at is null or p_now > p_position.full_at + interval '30 seconds';
+  -- A whole scan of the future was under a clock that has since been set back.
+  whole := p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds';
   settled := p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon;
   look_back := whole or settled
                or p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost);
@@ -5598,13 +5689,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
+  v_position bpm_core.pick_position;
 begin
   if p_position is null or p_position = 'null' then
     return null;
   end if;
   begin
     if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
-      return jsonb_populate_record(null::bpm_core.pick_position, p_position);
+      v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
+      -- Times and costs far outside of any clock are forged, and could not be counted with.
+      if not exists (
+           select from unnest(array[v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at]) x(at)
+            where x.at <> '-infinity' and x.at not between timestamptz '0001-01-01Z' and timestamptz '9999-01-01Z')
+         and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
+        return v_position;
+      end if;
     end if;
   exception
     when data_exception then
@@ -5860,7 +5959,7 @@ begin
   select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
          jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
     from bpm_core.subscription s
-   where s.state = 'Open' and s.tenant_id = p_tenant_id and s.name = p_name and s.correlation_key is null and s.kind = 'Signal'
+   where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
    limit v_limit + 1;
   get diagnostics v_signal.receivers = row_count;
   if v_signal.receivers > v_limit then
@@ -5949,9 +6048,9 @@ begin
                case when k.request_hash <> s.request_hash and s.outcome is null
                     then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
-      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
-      left join bpm_core.idempotency_key k
-        on k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+      from unnest(p_starts) s
+      left join lateral (select k.* from bpm_core.idempotency_key k
+                          where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
 end
 $$;
@@ -6143,11 +6242,16 @@ begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
   end if;
-  with ended as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
     update bpm_core.token t
        set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
-     where t.tenant_id = i.tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
@@ -6198,6 +6302,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -6243,6 +6348,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result  bpm_core.tick_result;
@@ -6287,6 +6393,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -6324,7 +6431,7 @@ $$;
 
 -- from 40_flow/tick_tokens.sql
 -- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
--- Returns:  tick_result: rows done, the next position, when the next falls due (null: parked tokens are due at once). Locks: workflow_instance skip locked.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -6333,6 +6440,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -6357,6 +6465,12 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select t.ready_at
+      from bpm_core.token t
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     order by t.ready_at
+     limit 1);
   return v_result;
 end
 $$;
@@ -6373,6 +6487,7 @@ as $$
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
+  offset 0
 $$;
 
 -- from 40_flow/try_lock_instances.sql
@@ -6629,8 +6744,8 @@ $$;
 -- from 50_work/check_claim.sql
 -- The arguments every claim of tasks shares.
 -- A type named twice would have two positions for one scan.
--- Raises:   BP422 worker, types, limit or lease out of range, a type named twice, or the reserved type of user tasks.
-create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
+-- Raises:   BP422 worker, types, limit, lease or request id out of range, a type named twice, or the reserved type of user tasks.
+create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -6640,6 +6755,9 @@ begin
   if coalesce(cardinality(p_types), 0) not between 1 and 100
      or (select count(distinct y.task_type) from unnest(p_types) y(task_type)) < cardinality(p_types) then
     perform bpm_core.fail('BP422', 'Name 1 to 100 task types, each once.', jsonb_build_object('types', p_types));
+  end if;
+  if length(p_request_id) > 300 then
+    perform bpm_core.fail('BP422', 'A request id has at most 300 characters.', jsonb_build_object('length', length(p_request_id)));
   end if;
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
@@ -6715,6 +6833,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -6767,7 +6886,7 @@ set jit = off
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
@@ -6802,7 +6921,7 @@ declare
   v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
   v_claimed := array(
@@ -6899,15 +7018,17 @@ begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')));
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')));
   -- Read after the locks: a claim may have come in between, and its attempt must not end before it began.
   v_now := bpm_core.now();
   with live as materialized (
     select t.tenant_id, t.id, t.state as before
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')),
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')),
   closed as (
     update bpm_core.task_instance t
        set state = 'Cancelled'
@@ -6928,7 +7049,7 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
@@ -6947,7 +7068,10 @@ begin
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
         jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
       p_tenant_id) c;
-  perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed', bpm_core.variables_fault(coalesce(p_variables, '{}')));
+  if r_done.outcome <> 'Completed' then
+    perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+  end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
 $$;
@@ -7015,6 +7139,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
@@ -7026,7 +7151,7 @@ begin
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
     from bpm_core.task_instance t
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;
@@ -7065,7 +7190,7 @@ $$;
 -- from 50_work/discard_dead_letter.sql
 -- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
--- Raises:   BP403, BP404, BP409 it was requeued.
+-- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
 -- Writes:   dead_letter, audit_event.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
@@ -7079,6 +7204,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
     perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));
@@ -7117,7 +7245,8 @@ begin
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
-    join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
   update bpm_core.task_instance t
@@ -7163,8 +7292,8 @@ begin
   select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id;
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
   return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
@@ -7195,8 +7324,8 @@ begin
   select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
-    join bpm_core.workflow_task_binding b
-      on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
   return bpm_core.arm_boundaries(p_arriving);
 end
@@ -7427,9 +7556,11 @@ begin
    where t.tenant_id = p_tenant_id and t.id = p_task_id
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
-    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
   elsif r_task.state <> 'Ready' then
-    perform bpm_core.fail('BP409', format('User task %s is %s.', p_task_id, r_task.state), jsonb_build_object('state', r_task.state));
+    perform bpm_core.fail('BP409',
+      format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
+      jsonb_strip_nulls(jsonb_build_object('state', r_task.state, 'by', r_task.worker_id)), 'It is no longer open; an answer counts once.');
   end if;
   return r_task;
 end
@@ -7451,7 +7582,7 @@ declare
   v_due timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  perform bpm_core.check_claim('next_due', p_types, 1, null);
+  perform bpm_core.check_claim('next_due', p_types, 1, null, null);
   v_due := bpm_core.next_task_due(p_tenant_id, p_types, '-infinity');
   -- greatest() passes over nulls: without the question an empty queue would be due now.
   return case when v_due is not null then greatest(v_due, bpm_core.now()) end;
@@ -7468,6 +7599,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return (
@@ -7532,7 +7664,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables we do not take keeps variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -7544,7 +7676,8 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when v.is_plain then v.variables
+               case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
@@ -7587,7 +7720,7 @@ begin
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                coalesce(nullif(i.item -> 'error', 'null'), '"no reason given"'),
                coalesce((i.item ->> 'retryable')::boolean, true),
-               make_interval(secs => (i.item ->> 'retry_in_seconds')::float8))::bpm_core.failure
+               make_interval(secs => round((i.item ->> 'retry_in_seconds')::numeric, 6)::float8))::bpm_core.failure
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
 end
@@ -7711,6 +7844,28 @@ begin
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/result_fault.sql
+-- Is this a result we keep? One of at most as many bytes as a map of variables may have; what is larger belongs into a store of its own.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.result_fault(p_result jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_size  integer := octet_length(p_result::text);  -- not pg_column_size: a value from a table may arrive compressed
+  v_limit integer;
+begin
+  if v_size > 65536 then
+    v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
+    if v_size > v_limit then
+      return format('A result of %s bytes exceeds the limit of %s bytes.', v_size, v_limit);
+    end if;
+  end if;
+  return null;
 end
 $$;
 
@@ -7871,6 +8026,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_now      timestamptz;
@@ -7987,12 +8143,13 @@ declare
   v_uncaught bpm_core.thrown[];
 begin
   with due as materialized (
-    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, w.id as instance_id, w.workflow_version_id, t.scope_id, t.id as token_id,
+    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, a.workflow_instance_id as instance_id, w.workflow_version_id, t.scope_id, a.token_id,
            t.state = 'Waiting' and t.node_id = a.node_id and t.visit = a.visit as standing
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_approvals) i(id) offset 0) i
-      join bpm_core.approval_record a on a.tenant_id = i.tenant_id and a.id = i.id
-      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+      from unnest(p_approvals) i(id)
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = i.id offset 0) a
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     cross join lateral (select t.scope_id, t.state, t.node_id, t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and w.status <> 'Suspended'),
   applied as (
     update bpm_core.approval_record a
@@ -8108,10 +8265,11 @@ as $$
 begin
   with open as materialized (
     select a.tenant_id, a.id
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_tokens) k(id) offset 0) k
-      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
-      join bpm_core.approval_record a on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.token_id = t.id
-     where a.status = 'Pending'),
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select a.tenant_id, a.id, a.token_id, a.status from bpm_core.approval_record a
+                          where a.workflow_instance_id = t.workflow_instance_id offset 0) a
+     where a.tenant_id = p_tenant_id and a.token_id = k.id and a.status = 'Pending'),
   closed as (
     update bpm_core.approval_record a
        set status = 'Cancelled'
@@ -8166,7 +8324,7 @@ begin
   return query
   select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
     from bpm_core.approval_record a
-    join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;
@@ -8183,6 +8341,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_found     uuid[];
@@ -8192,9 +8351,9 @@ begin
   with oldest as materialized (
     select a.id, a.workflow_instance_id, a.decided_at
       from bpm_core.approval_record a
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-       and exists (select from bpm_core.workflow_instance w
-                    where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended')
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id and w.status <> 'Suspended'
      order by a.decided_at, a.id
      limit p_limit)
   select array_agg(f.id), array_agg(f.workflow_instance_id)
@@ -8235,8 +8394,8 @@ begin
     insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
     select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
       from rested r
-      join bpm_core.workflow_task_binding b
-        on b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id
+     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
     returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
@@ -8391,11 +8550,16 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with cancelled as (
+  with unsent as materialized (
+    select o.tenant_id, o.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select o.tenant_id, o.id, o.state, o.first_sent_at from bpm_core.outbox o where o.workflow_instance_id = i.id offset 0) o
+     where o.tenant_id = p_tenant_id and o.state = 'Pending' and o.first_sent_at is null),
+  cancelled as (
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id) offset 0) i
-     where o.tenant_id = i.tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+      from unsent u
+     where o.tenant_id = u.tenant_id and o.id = u.id
     returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
@@ -8523,6 +8687,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -8574,6 +8739,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 begin
   return (
@@ -8605,12 +8771,14 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot,
            v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-      join bpm_core.workflow_task_binding b
-        on b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id
-      left join bpm_core.destination d on d.tenant_id = b.tenant_id and d.code = coalesce(b.destination_code, b.task_type)
+     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+                          where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
+      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+                           from bpm_core.destination d
+                          where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
   written as (
     insert into bpm_core.outbox (
@@ -8653,8 +8821,8 @@ as $$
 declare
   v_moves bpm_core.command_move[] := array(
     select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
-      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
+      from unnest(p_commands) i(id)
+     cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
      where o.state = 'Sending' and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
@@ -8898,7 +9066,7 @@ begin
                nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
                -- A receiver may ask for patience, not for being forgotten.
                case when (i.item ->> 'retry_after_seconds') is not null
-                    then make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8) end,
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end,
                sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
@@ -9022,6 +9190,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -9063,6 +9232,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;

@@ -17,6 +17,7 @@ import psycopg
 from pgbpm.config import RunnerConfig
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
+from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
@@ -87,6 +88,7 @@ class Attempts:
         self._beats: set[asyncio.Task[None]] = set()
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
+        self._level = logging.WARNING
 
     def __len__(self) -> int:
         return len(self._under_way)
@@ -149,7 +151,8 @@ class Attempts:
         """Whether the result must be dropped because the task is not ours any more."""
         if attempt.ended_by is None:
             return False
-        logger.warning(
+        logger.log(
+            self._level,
             "result of %s not used: %s", _name(attempt.task), attempt.ended_by,
             extra=_extra(attempt.task),
         )  # fmt: skip
@@ -168,11 +171,13 @@ class Attempts:
         name = kind.__qualname__
         if kind.__module__ not in {"builtins", "pgbpm.worker", "pgbpm.jsontext"}:
             name = f"{kind.__module__}.{name}"
+        meant = isinstance(error, Retry | NonRetryable | NotJson)
         self._failed(
             attempt,
             name,
             str(error),
-            None if isinstance(error, Retry | NonRetryable | NotJson) else _traceback(error),
+            None if meant else _traceback(error),
+            place=None if meant else user_place(error),
             retryable=not isinstance(error, NonRetryable | NotJson),
             retry_in=error.in_seconds if isinstance(error, Retry) else None,
         )
@@ -184,6 +189,7 @@ class Attempts:
         message: str,
         trace: str | None,
         *,
+        place: str | None = None,
         retryable: bool = True,
         retry_in: float | None = None,
     ) -> None:
@@ -191,9 +197,11 @@ class Attempts:
         if trace:
             error["traceback"] = _clean(trace)
         logger.warning(
-            "%s failed in attempt %d: %s: %s", _name(attempt.task), attempt.task.attempt, kind,
-            error["message"], extra=_extra(attempt.task),
+            "%s failed in attempt %d: %s: %s%s", _name(attempt.task), attempt.task.attempt, kind,
+            error["message"], f" ({place})" if place else "", extra=_extra(attempt.task),
         )  # fmt: skip
+        if trace:
+            logger.debug("traceback of %s:\n%s", _name(attempt.task), error["traceback"].rstrip())
         self._results.fail(
             attempt.tenant, attempt.task, error, retryable=retryable, retry_in=retry_in
         )
@@ -277,6 +285,22 @@ class Attempts:
         False if threads are left that nobody can stop: the process must end without them.
         """
         await self._wait_empty(seconds)
+        for attempt in await self._end_all():
+            logger.warning("%s not finished: released", _name(attempt.task))
+            self._results.release(attempt.tenant, attempt.task)
+        return not self._under_way
+
+    async def abandon(self) -> bool:
+        """End all handlers now, without a word about each: nothing can be stored or released.
+
+        False if threads are left that nobody can stop.
+        """
+        self._level = logging.DEBUG
+        await self._end_all()
+        return not self._under_way
+
+    async def _end_all(self) -> list[Attempt]:
+        """Cancel what runs, wait a moment for its last words; those whose lease was ours."""
         unfinished = list(self._under_way)
         held = [attempt for attempt in unfinished if attempt.ended_by is None]
         for attempt in unfinished:
@@ -286,11 +310,8 @@ class Attempts:
                 attempt.running.cancel()
         if unfinished:
             await self._wait_empty(_LAST_WORDS_S)
-        for attempt in held:
-            logger.warning("%s not finished: released", _name(attempt.task))
-            self._results.release(attempt.tenant, attempt.task)
         self._threads.shutdown(wait=False, cancel_futures=True)
-        return not self._under_way
+        return held
 
     async def _wait_empty(self, seconds: float) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pgbpm import migrations
 from pgbpm.config import Config
-from pgbpm.errors import MigrationError, ServerError
+from pgbpm.errors import ConfigError, MigrationError, ServerError
 from pgbpm.server import EmbeddedServer, ephemeral_server
 
 Connection = psycopg.Connection[DictRow]
@@ -26,6 +27,9 @@ API_VERSION = 1
 
 APPLICATION = "pgbpm"
 """All our sessions carry an application name that starts with this (``pgbpm/run``, …)."""
+
+
+_NO_DATABASE = re.compile(r'database "([^"]+)" does not exist')
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,12 @@ class Database:
 def connect(
     url: str, component: str = "cli", *, autocommit: bool = True, timeout_s: int = 10
 ) -> Connection:
-    """A connection to ``url`` with dict rows; :class:`ServerError` if the server is not there."""
+    """A connection to ``url`` with dict rows.
+
+    Raises :class:`ConfigError` if ``url`` is no connection string, :class:`ServerError` if there is
+    no such server or database.
+    """
+    _check_url(url)
     try:
         return psycopg.connect(
             url,
@@ -78,10 +87,32 @@ def connect(
             connect_timeout=timeout_s,
         )
     except psycopg.OperationalError as error:
+        said = str(error).strip()
+        missing = _NO_DATABASE.search(said)
         raise ServerError(
-            f"cannot connect to the database: {str(error).strip()}",
-            hint="check database.url (BPM__DATABASE__URL); without one an embedded server is used",
+            f"cannot connect to the database: {said}",
+            hint=f"createdb {missing.group(1)} (same host, port and user); then pgbpm migrate"
+            if missing
+            else "check database.url (BPM__DATABASE__URL); without one an embedded server is used",
         ) from error
+
+
+def _check_url(url: str) -> None:
+    """What libpq says of a bad one is shown only if it cannot hold a password."""
+    try:
+        port = psycopg.conninfo.conninfo_to_dict(url).get("port")
+    except psycopg.ProgrammingError as error:
+        said = str(error).strip()
+        why = "" if "@" in said else f": {said}"
+    else:
+        if port is None or all(word.isdigit() or not word for word in str(port).split(",")):
+            return
+        why = f": {port!r} is no port"
+    raise ConfigError(
+        f"database.url is no connection string{why}",
+        hint="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE (--database-url,"
+        " BPM__DATABASE__URL, or database.url in pgbpm.toml)",
+    )
 
 
 @contextlib.contextmanager

@@ -59,6 +59,21 @@ select t.outcome from bpm.throw_error(
   p_variables => %s::jsonb, p_tenant_id => %s) t
 """
 
+MOST_UNSERVED = 1000
+"""No more ready tasks are looked at in one tenant."""
+
+_UNSERVED = """
+select r.task_type, count(*)::int as ready
+  from (select t.task_type
+          from bpm.task t
+         where t.tenant_id = %s and t.state = 'Ready'
+           and t.task_type <> 'bpm:user' and t.task_type <> all (%s::text[])
+         limit %s) r
+ group by r.task_type order by r.task_type
+"""
+
+_CALLER = "select coalesce(nullif(current_setting('role'), 'none'), session_user::text) as role"
+
 _LEASED = """
 select (select count(*) from bpm.task t where t.tenant_id = %s and t.state = 'Executing')
      + (select count(*) from bpm.command c where c.tenant_id = %s and c.state = 'Sending') as held
@@ -153,6 +168,14 @@ class Gateway:
     async def leased(self, tenant: str) -> int:
         """How many tasks and commands anybody holds under a lease, run out or not."""
         return int((await self._row(_LEASED, tenant, tenant))["held"])
+
+    async def unserved(self, tenant: str, types: Sequence[str]) -> list[Row]:
+        """``task_type`` and ``ready`` (how many of the first 1000) of tasks of other types."""
+        return await self._rows(_UNSERVED, tenant, list(types), MOST_UNSERVED)
+
+    async def caller(self) -> str:
+        """The role the engine sees."""
+        return str((await self._row(_CALLER))["role"])
 
     async def set_call(self, function: str, tenant: str, items: Sequence[str]) -> list[Row]:
         """``complete_tasks``, ``fail_tasks``, ``release_tasks`` or ``mark_commands``.

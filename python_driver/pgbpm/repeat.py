@@ -23,6 +23,9 @@ CONFLICT_STATES = frozenset({"40001", "40P01", "55P03", "BP503"})
 AWAY_CLASSES = frozenset({"08", "53", "57", "58"})
 """Connection lost, out of resources, operator intervention (stop, crash, timeout), system error."""
 
+_TELL_AGAIN_S = 20.0
+_TELL_AT_LEAST_S = 300.0
+
 STANDBY = "25006"
 """Read-only transaction: the server we reach became a standby."""
 
@@ -84,6 +87,8 @@ class Repeater:
         self.give_up_at: float | None = None
         """Event loop time after which nothing is repeated any more."""
         self.away_since: float | None = None
+        self._tell_at = 0.0
+        self._tell_in = 0.0
         self.lost_connections = 0
         self.conflicts = 0
 
@@ -120,8 +125,15 @@ class Repeater:
 
     def _went_away(self, what: str, error: psycopg.Error) -> None:
         self.lost_connections += 1
+        now = asyncio.get_running_loop().time()
         if self.away_since is None:
-            self.away_since = asyncio.get_running_loop().time()
+            self.away_since = now
+            self._tell_in = _TELL_AGAIN_S
+            self._tell_at = now + self._tell_in
             logger.warning(
                 "lost the database (%s: %s); repeating until it is back", what, explain(error)
             )
+        elif now >= self._tell_at:
+            logger.warning("still no database (%.0f s): %s", now - self.away_since, explain(error))
+            self._tell_in = min(self._tell_in * 2, _TELL_AT_LEAST_S)
+            self._tell_at = now + self._tell_in

@@ -56,6 +56,7 @@ class Results:
         self._singles: set[asyncio.Task[None]] = set()
         self._answered_some = asyncio.Event()
         self._gate_open = False
+        self._abandoned = False
 
         def batcher(function: str, id_name: str, writers: int) -> Batcher[Item]:
             async def send(tenant: str, items: list[Item]) -> None:
@@ -96,6 +97,11 @@ class Results:
         async with asyncio.TaskGroup() as group:
             for batcher in self._batchers:
                 group.create_task(batcher.run())
+
+    def abandon(self) -> None:
+        """The database is gone and we do not wait for it: what is lost is not told one by one."""
+        self._abandoned = True
+        self.open_gate()
 
     async def drained(self) -> None:
         """Wait until everything has been answered (or given up)."""
@@ -146,7 +152,8 @@ class Results:
                 function, lambda: self._gateway.set_call(function, tenant, texts)
             )
         except GaveUp as error:
-            logger.error("%s of %d items was not answered: %s", function, len(items), error)
+            level = logging.DEBUG if self._abandoned else logging.ERROR
+            logger.log(level, "%s of %d items was not answered: %s", function, len(items), error)
             return
         except psycopg.Error as error:
             if len(items) > 1:  # one of them spoils the call: find out which
@@ -207,7 +214,8 @@ class Results:
                 ),
             )
         except GaveUp as reason:
-            logger.error("throw_error of task %s was not answered: %s", task.task_id, reason)
+            level = logging.DEBUG if self._abandoned else logging.ERROR
+            logger.log(level, "throw_error of task %s was not answered: %s", task.task_id, reason)
         except psycopg.Error as reason:
             logger.warning("throw_error of task %s: %s; not used", task.task_id, explain(reason))
             if is_refusal(reason):

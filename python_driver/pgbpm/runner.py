@@ -12,6 +12,7 @@ import logging
 import os
 import secrets
 import socket
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,6 +30,7 @@ from pgbpm.gateway import HIGHEST_API, LOWEST_API, Claim, Gateway
 from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.results import Results
+from pgbpm.unserved import Unserved, no_tenant
 from pgbpm.wakeup import Wakeup
 from pgbpm.worker import TaskHandler, Worker
 
@@ -40,6 +42,16 @@ _IDLE_POLL_S = 0.1
 _DEFAULT_TICK_S = 0.25
 _AFTER_DRAIN_S = 5.0
 _LEASE_MARGIN_S = 1.0
+_GONE_WHILE_DRAINING_S = 5.0
+_DENIED = "42501"
+_KINDS = {
+    "inbox": "messages",
+    "leases": "expired leases",
+    "messages": "expired messages",
+    "tokens": "parked tokens",
+    "unknown": "uncertain commands",
+}
+"""What ticks do, by the names people know."""
 _LEVELS = {"Sent": logging.DEBUG, "Throttled": logging.INFO}
 
 
@@ -107,6 +119,9 @@ class Runner:
         self._groups = _groups(worker, runner.concurrency, runner.threads)
         self._tick_positions: dict[str, str | None] = {}
         self._command_positions: dict[str, str | None] = {}
+        self._unserved = Unserved(self._gateway, self._types())
+        self._ticked: Counter[str] = Counter()
+        self._waits_for_others = False
         self._rounds = self._make_rounds()
         self._wakeup: Wakeup | None = None
         if runner.wakeup:
@@ -117,6 +132,11 @@ class Runner:
         """False after :meth:`run` if threads of handlers could not be ended."""
 
     # -- life ------------------------------------------------------------------------------------
+
+    @property
+    def away(self) -> bool:
+        """Whether the database was gone when it was last asked."""
+        return self._repeater.away_since is not None
 
     def stop(self) -> None:
         """Begin to drain: claim nothing more, end what runs within ``runner.drain_seconds``,
@@ -129,13 +149,19 @@ class Runner:
         nothing due, nobody holds a lease, and nothing falls due within ``runner.idle_grace_s``.
 
         Raises :class:`MigrationError` when the database serves another version of the functions,
-        and ``psycopg`` errors when the first connection fails.
+        ``psycopg`` errors when the first connection fails or the login lacks a role, and (only
+        ``until_idle``) :class:`PgbpmError` when the login may work for no tenant.
         """
         async with self._pool:
             try:
                 await self._check_version()
                 with contextlib.suppress(GaveUp):  # told to stop while the database was away
                     await self._refresh_tenants()
+                    if not self._serving:
+                        error = await no_tenant(self._gateway)
+                        if self._until_idle:
+                            raise error
+                        logger.warning("%s; %s", error.message, error.hint)
                 await self._serve()
             finally:
                 await self._deliverer.close()
@@ -146,6 +172,7 @@ class Runner:
             self._attempts.beat(),
             self._watch_tenants(),
             self._tell_stats(),
+            self._unserved.watch(self._at_rest, lambda: self._serving),
         ]
         if self._wakeup:
             services.append(self._wakeup.run())
@@ -160,12 +187,47 @@ class Runner:
                 tasks = [group.create_task(service) for service in services]
                 looking = [group.create_task(a_round.run()) for a_round in self._rounds]
                 await self._stop.wait()
-                await self._drain(looking)
+                drained = await self._drained_in_time(looking)
+                if not drained:
+                    await self._leave(looking)
                 for task in tasks:
                     task.cancel()
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        logger.info("runner %s ended: %s", self.name, self.summary())
+        if drained:
+            logger.info("runner %s ended: %s", self.name, self.summary())
+
+    async def _drained_in_time(self, looking: list[asyncio.Task[None]]) -> bool:
+        """Drain; False if there is no database to drain into."""
+        if self.away:
+            return False
+        loop = asyncio.get_running_loop()
+        draining = asyncio.create_task(self._drain(looking))
+        while not draining.done():
+            since = self._repeater.away_since
+            if since is not None and loop.time() - since > _GONE_WHILE_DRAINING_S:
+                draining.cancel()
+                await asyncio.wait([draining])
+                return False
+            await asyncio.wait([draining], timeout=0.2)
+        await draining
+        return True
+
+    async def _leave(self, looking: list[asyncio.Task[None]]) -> None:
+        """End at once: without a database nothing can be stored or given back."""
+        held = len(self._attempts) + self.results.pending + len(self._sending)
+        logger.warning(
+            "the database is gone, nothing can be stored or released: leaving; %s. So far: %s",
+            f"leases that run out by themselves: {held}" if held else "no lease is held",
+            self.summary(),
+        )
+        self._repeater.give_up_at = asyncio.get_running_loop().time()
+        self.results.abandon()
+        for a_round in self._rounds:
+            a_round.stop()
+        for task in (*looking, *self._sending):
+            task.cancel()
+        self.clean = await self._attempts.abandon()
 
     async def _drain(self, looking: list[asyncio.Task[None]]) -> None:
         logger.info("runner %s drains: %d handlers under way", self.name, len(self._attempts))
@@ -234,6 +296,8 @@ class Runner:
         except GaveUp:
             return Look(found=False)
         except psycopg.Error as error:
+            if error.sqlstate == _DENIED:
+                raise
             message = explain(error)
             if self._complaints.get((name, tenant)) != message:
                 self._complaints[name, tenant] = message
@@ -253,6 +317,7 @@ class Runner:
         self._tick_positions[tenant] = ticked.positions
         did = sum(ticked.done.values())
         if did:
+            self._ticked.update(ticked.done)
             logger.debug("tick of tenant %r: %s", tenant, ticked.done)
             self._moved(tenant)
         return Look(found=did > 0, due_in=ticked.due_in)
@@ -368,6 +433,7 @@ class Runner:
             self._idle(loop.time() + grace) and await self._nobody_works()
         ):
             await asyncio.sleep(0.01)
+        await self._unserved.look(self._serving)
         logger.info("nothing is due within %g s", grace)
         self.stop()
 
@@ -378,9 +444,14 @@ class Runner:
         except (GaveUp, psycopg.Error):
             return False  # away: the rounds say so, and ask again
         if any(held):
-            logger.debug("%d leases are held by others", sum(held))
+            if not self._waits_for_others:
+                self._waits_for_others = True
+                logger.info("waiting for others, who hold leases: %d", sum(held))
             await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
         return not any(held)
+
+    def _at_rest(self) -> bool:
+        return not (self.away or len(self._attempts) or self.results.pending or self._sending)
 
     def _idle(self, horizon: float) -> bool:
         if len(self._attempts) or self.results.pending or self._sending:
@@ -396,9 +467,12 @@ class Runner:
                 logger.info("%s; %d under way", now, len(self._attempts))
 
     def summary(self) -> str:
-        """What came of the work so far, for people: ``Completed 12, Retrying 1``."""
-        counts = self.results.counts
-        return ", ".join(f"{name} {counts[name]}" for name in sorted(counts)) or "nothing to do"
+        """What came of the work so far, for people: ``Completed 12, Retrying 1; driven: timers 3``,
+        the latter by ticks."""
+        done = _counted(self.results.counts)
+        driven = _counted(Counter({_KINDS.get(k, k): n for k, n in self._ticked.items()}))
+        parts = [done, driven and f"driven: {driven}"]
+        return "; ".join(part for part in parts if part) or "nothing to do"
 
     def _types(self) -> list[str]:
         return sorted(name for group in self._groups for name in group.handlers)
@@ -420,6 +494,10 @@ def _groups(worker: Worker, concurrency: int, threads: int) -> list[_Group]:
 
 async def _configure(connection: AsyncConnection) -> None:
     connection.prepare_threshold = 0
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in sorted(counts.items()) if n)
 
 
 def _seconds(text: str) -> float:

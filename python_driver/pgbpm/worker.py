@@ -20,17 +20,12 @@ need ``task.task_id`` as their idempotency key.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeVar
-
-from pgbpm.errors import ConfigError
 
 Variables = dict[str, Any]
 Handler = Callable[["Task"], Any]
@@ -151,28 +146,3 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
     )
-
-
-def load_worker(name: str) -> Worker:
-    """The :class:`Worker` that ``module:attribute`` names (attribute ``worker`` if left out).
-
-    Modules of the working directory are found. Raises :class:`ConfigError` with what is wrong.
-    """
-    module_name, _, attribute = name.partition(":")
-    attribute = attribute or "worker"
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        hint = f"looked in {here} and the installed packages" if error.name == module_name else None
-        raise ConfigError(f"--app {name}: {error}", hint=hint) from error
-    except ValueError as error:
-        raise ConfigError(f"--app {name}: {error}", hint="write module:attribute") from error
-    worker = getattr(module, attribute, None)
-    if not isinstance(worker, Worker):
-        found = [key for key, value in vars(module).items() if isinstance(value, Worker)]
-        hint = f"found: {', '.join(found)}" if found else "it must be a pgbpm.worker.Worker"
-        raise ConfigError(f"--app {name}: {module_name} has no worker {attribute!r}", hint=hint)
-    return worker

@@ -1,6 +1,6 @@
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -12,6 +12,9 @@ begin
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
+  end if;
+  if length(p_name) > 200 then
+    perform bpm_core.fail('BP400', 'The name of a tenant has at most 200 characters.');
   end if;
   insert into bpm_core.tenant as t (tenant_id, name, created_at)
   values (p_new_tenant_id, coalesce(p_name, p_new_tenant_id), bpm_core.now())

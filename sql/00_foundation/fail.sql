@@ -6,10 +6,14 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception using
-    errcode = p_code,
-    message = p_message,
-    detail  = coalesce(p_detail::text, ''),
-    hint    = coalesce(p_hint, '');
+  -- An option that is null is an error of its own, and an empty one prints as an empty line.
+  if p_detail is null and p_hint is null then
+    raise exception using errcode = p_code, message = p_message;
+  elsif p_hint is null then
+    raise exception using errcode = p_code, message = p_message, detail = p_detail::text;
+  elsif p_detail is null then
+    raise exception using errcode = p_code, message = p_message, hint = p_hint;
+  end if;
+  raise exception using errcode = p_code, message = p_message, detail = p_detail::text, hint = p_hint;
 end
 $$;

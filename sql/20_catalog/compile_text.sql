@@ -20,6 +20,8 @@ begin
   end if;
   select c.processes, c.nodes, c.flows, c.findings into processes, nodes, flows, findings
     from bpm_core.compile_bpmn(v_elements, coalesce(p_strict, false), p_tenant_id) c;
-  findings := bpm_core.locate_findings(p_xml, findings);
+  if cardinality(findings) > 0 then
+    findings := bpm_core.locate_findings(p_xml, findings);
+  end if;
 end
 $$;

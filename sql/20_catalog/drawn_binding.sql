@@ -29,7 +29,8 @@ begin
   if v_priority is not null and priority_level is null then
     problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee end;
+  -- A path is read when the task is entered; any other expression was warned of.
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
   candidate_groups := case
     when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
     when v_groups is null and p_lane is not null then array[p_lane]

@@ -31,7 +31,7 @@ begin
     problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
     hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
   elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval.', quote_literal(left(rule, 100)));
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end

@@ -1,5 +1,5 @@
 -- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file and same graph, pinned task versions included. An identical older version becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
 -- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
@@ -19,7 +19,7 @@ declare
   v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
   v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
   v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(p_xml, 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;

@@ -15,7 +15,10 @@ begin
   v_finding := bpm_core.fault('InvalidXml',
     'Not well-formed: ' || coalesce(v_parts[2], p_message)
       || coalesce(' (line ' || v_line || coalesce(', column ' || nullif(v_column, 0), '') || ')', '') || '.',
-    null, null, 'Open the file in an XML editor or export it again.');
+    null, null,
+    case when p_detail ~ 'StartTag: invalid element name|xmlParseEntityRef|EntityRef: expecting'
+         then 'In text write &lt; for < and &amp; for &; conditions also take lt, le and and.'
+         else 'Open the file in an XML editor or export it again.' end);
   v_finding.line := v_line;
   return v_finding;
 end

@@ -35,7 +35,8 @@ begin
     end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
-    when deadlock_detected or serialization_failure or query_canceled then
+    -- As in drive_isolated: none of it is the fault of a row.
+    when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then

@@ -16,19 +16,24 @@ begin
     select i.tenant_id, i.id
       from unnest(p_hosts) h
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
-                          where i.tenant_id = h.tenant_id and i.workflow_instance_id = h.instance_id offset 0) i
-     where i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+                          where i.workflow_instance_id = h.instance_id offset 0) i
+     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
       from open o
      where i.tenant_id = o.tenant_id and i.id = o.id
     returning i.tenant_id, i.workflow_instance_id, i.id, i.token_id, i.node_id),
+  letter as materialized (
+    select d.tenant_id, d.id
+      from closed c
+     cross join lateral (select d.tenant_id, d.id, d.state from bpm_core.dead_letter d where d.incident_id = c.id offset 0) d
+     where d.tenant_id = c.tenant_id and d.state = 'Open'),
   buried as (
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = 'engine', closed_at = v_now
-      from closed c
-     where d.tenant_id = c.tenant_id and d.incident_id = c.id and d.state = 'Open')
+      from letter l
+     where d.tenant_id = l.tenant_id and d.id = l.id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'IncidentResolved', c.token_id, c.node_id, 'engine',
          jsonb_build_object('incident', c.id, 'closed', true)

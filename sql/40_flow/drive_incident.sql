@@ -16,7 +16,8 @@ begin
    where i.tenant_id = p_incident.tenant_id and i.id = p_incident.id;
   update bpm_core.dead_letter d
      set state = case when d.kind in ('Task', 'Inbox') then 'Requeued' else 'Discarded' end::bpm_core.dead_letter_state, closed_at = v_now, closed_by = p_actor
-   where d.tenant_id = p_incident.tenant_id and d.incident_id = p_incident.id and d.state = 'Open';
+    from (select o.tenant_id, o.id, o.state from bpm_core.dead_letter o where o.incident_id = p_incident.id offset 0) o
+   where o.state = 'Open' and d.tenant_id = o.tenant_id and d.id = o.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_incident.tenant_id, p_incident.workflow_instance_id, v_now, 'IncidentResolved', p_incident.token_id, p_incident.node_id, p_actor,
           jsonb_build_object('incident', p_incident.id, 'code', p_incident.code));

@@ -1,6 +1,7 @@
 -- Drives arriving tokens inside the one subtransaction of a command (law 11): if it raises, half by half, and one that raises alone
 -- becomes an incident where it arrived. What was accepted before (results, decisions) and the locks stay.
--- Raises:   40P01, 40001, 55P03 and cancellation as they come: the caller repeats the whole command.
+-- Raises:   what passes by itself or concerns the server, not the token: 40xxx, 55P03, 57xxx (cancelled, shut down), 53xxx (out of disk, memory),
+--           58xxx (system error). The caller repeats the whole command.
 create or replace function bpm_core.drive_isolated(p_arriving bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -20,7 +21,7 @@ begin
     perform bpm_core.drive(p_arriving);
     return;
   exception
-    when deadlock_detected or serialization_failure or lock_not_available or query_canceled then
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       v_error := format('%s (%s)', sqlerrm, sqlstate);

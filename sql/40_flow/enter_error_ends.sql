@@ -12,7 +12,8 @@ begin
     select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
                jsonb_build_object('code', n.error_code))::bpm_core.trouble
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id));
+     cross join lateral (select n.error_code from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
   return '{}'::bpm_core.moving[];
 end
 $$;

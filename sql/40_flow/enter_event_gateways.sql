@@ -21,8 +21,8 @@ begin
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
-            join bpm_core.workflow_flow f
-              on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) b;
+           cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
+                                where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f) b;
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);

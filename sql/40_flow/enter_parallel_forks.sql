@@ -12,7 +12,7 @@ begin
   return bpm_core.fork_tokens(p_arriving, array(
     select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, f.flow_id, null)::bpm_core.moving
       from unnest(p_arriving) a
-      join bpm_core.workflow_flow f
-        on f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id));
+     cross join lateral (select f.flow_id from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f));
 end
 $$;

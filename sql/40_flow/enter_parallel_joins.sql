@@ -18,8 +18,8 @@ begin
            coalesce(before.round, 0) + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id
                                                           order by a.token_id) as round
       from unnest(p_arriving) a
-      join bpm_core.workflow_node n
-        on n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id
+     cross join lateral (select n.incoming from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
       left join lateral (
         select j.round
           from bpm_core.parallel_join_arrival j

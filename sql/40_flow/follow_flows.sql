@@ -12,8 +12,8 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-      join bpm_core.workflow_flow f
-        on f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-       and (l.flow_id is null or f.flow_id = l.flow_id));
+     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
 end
 $$;

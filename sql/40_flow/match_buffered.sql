@@ -22,10 +22,12 @@ begin
          cross join lateral (
            select b.id
              from bpm_core.message b
-            where b.state = 'Buffered' and b.tenant_id = w.tenant_id and b.name = w.name and b.correlation_key = w.correlation_key
+            where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
+              and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
               and b.expires_at > p_now
             order by b.received_at, b.id
-           offset w.turn limit 1) b) x
+           offset w.turn limit 1) b
+        offset 0) x
      where m.tenant_id = x.tenant_id and m.id = x.id
     returning m.tenant_id, m.id, x.subscription_id, x.workflow_instance_id)
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)

@@ -15,15 +15,16 @@ begin
   with starved as materialized (
     select w.id, bpm_core.new_id() as incident_id, j.joins
       from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-      join bpm_core.workflow_instance w on w.tenant_id = d.tenant_id and w.id = d.id
+     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
      cross join lateral (
        select coalesce(sum(j.joined), 0) as waiting,
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
      where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
-       and not exists (select from bpm_core.incident o
-                        where o.tenant_id = w.tenant_id and o.workflow_instance_id = w.id and o.state = 'Open' and o.code = 'JoinStarved')),
+       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
     select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',

@@ -14,13 +14,15 @@ declare
   r_wait  record;
 begin
   select s.id, s.workflow_instance_id into r_wait
-    from bpm_core.message m
-    join bpm_core.subscription s
-      on s.state = 'Open' and s.tenant_id = m.tenant_id and s.name = m.name and s.correlation_key = m.correlation_key
-   where m.tenant_id = p_tenant_id and m.id = p_message_id
-     and not exists (select from bpm_core.message o where o.tenant_id = s.tenant_id and o.correlated_to = s.id)
-   order by s.created_at, s.id
-   limit 1;
+    from (select m.name, m.correlation_key from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = p_message_id offset 0) m
+   cross join lateral (
+     select s.id, s.workflow_instance_id
+       from bpm_core.subscription s
+      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+        and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+        and not exists (select from bpm_core.message o where o.correlated_to = s.id)
+      order by s.created_at, s.id
+      limit 1) s;
   if r_wait.id is null then
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;

@@ -1,6 +1,6 @@
 -- Leaves tokens Ready where they would have entered next, for tick to go on with; past the loop budget they become incidents.
--- p_hops is how far they have come in this command. Writes: token, incident, history_event.
-create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer)
+-- p_hops is how far they have come in this command, p_delay how long tick leaves them alone. Writes: token, incident, history_event.
+create or replace function bpm_core.park_tokens(p_arriving bpm_core.moving[], p_hops integer, p_delay interval default interval '0')
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19,7 +19,7 @@ begin
   v_loop_budget := (bpm_core.setting_value('engine.loop_budget', '10000'))::integer;
   with parked as (
     update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now, steps = t.steps + p_hops,
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Ready', ready_at = v_now + p_delay, steps = t.steps + p_hops,
            version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id

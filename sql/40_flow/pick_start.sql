@@ -8,7 +8,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  whole := p_position.full_at is null or p_now > p_position.full_at + interval '30 seconds';
+  -- A whole scan of the future was under a clock that has since been set back.
+  whole := p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds';
   settled := p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon;
   look_back := whole or settled
                or p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost);

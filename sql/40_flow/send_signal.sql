@@ -20,7 +20,7 @@ begin
   select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
          jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
     from bpm_core.subscription s
-   where s.state = 'Open' and s.tenant_id = p_tenant_id and s.name = p_name and s.correlation_key is null and s.kind = 'Signal'
+   where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
    limit v_limit + 1;
   get diagnostics v_signal.receivers = row_count;
   if v_signal.receivers > v_limit then

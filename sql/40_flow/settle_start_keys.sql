@@ -32,9 +32,9 @@ begin
                case when k.request_hash <> s.request_hash and s.outcome is null
                     then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
            )::bpm_core.start
-      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
-      left join bpm_core.idempotency_key k
-        on k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key
+      from unnest(p_starts) s
+      left join lateral (select k.* from bpm_core.idempotency_key k
+                          where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
 end
 $$;

@@ -180,7 +180,7 @@ create table bpm_core.token (
 create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
-comment on column bpm_core.token.ready_at is 'When it was parked; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
@@ -256,7 +256,7 @@ create table bpm_core.subscription (
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-create index subscription_open on bpm_core.subscription (tenant_id, name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
@@ -276,7 +276,7 @@ create table bpm_core.message (
   unique (message_id, tenant_id),
   check ((correlated_to is not null) = (state = 'Correlated'))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
-create index message_buffered on bpm_core.message (tenant_id, name, correlation_key, received_at, id) where state = 'Buffered';
+create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';

@@ -15,11 +15,16 @@ begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
   end if;
-  with ended as (
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
     update bpm_core.token t
        set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_instances) i(id) offset 0) i
-     where t.tenant_id = i.tenant_id and t.workflow_instance_id = i.id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
     returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)

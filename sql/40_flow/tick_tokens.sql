@@ -1,5 +1,5 @@
 -- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
--- Returns:  tick_result: rows done, the next position, when the next falls due (null: parked tokens are due at once). Locks: workflow_instance skip locked.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -8,6 +8,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_result bpm_core.tick_result;
@@ -32,6 +33,12 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  v_result.next_due_at := (
+    select t.ready_at
+      from bpm_core.token t
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     order by t.ready_at
+     limit 1);
   return v_result;
 end
 $$;

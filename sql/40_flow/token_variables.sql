@@ -9,4 +9,5 @@ as $$
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
+  offset 0
 $$;

@@ -16,7 +16,7 @@ set jit = off
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables

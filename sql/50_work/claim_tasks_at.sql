@@ -20,7 +20,7 @@ declare
   v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease);
+  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
   v_claimed := array(

@@ -14,15 +14,17 @@ begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')));
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')));
   -- Read after the locks: a claim may have come in between, and its attempt must not end before it began.
   v_now := bpm_core.now();
   with live as materialized (
     select t.tenant_id, t.id, t.state as before
       from unnest(p_hosts) h
-      join bpm_core.task_instance t on t.tenant_id = h.tenant_id and t.workflow_instance_id = h.instance_id and t.token_id = h.token_id
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed')),
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t
+                          where t.workflow_instance_id = h.instance_id and t.token_id = h.token_id offset 0) t
+     where t.tenant_id = h.tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')),
   closed as (
     update bpm_core.task_instance t
        set state = 'Cancelled'

@@ -1,6 +1,6 @@
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
@@ -19,7 +19,10 @@ begin
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
         jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
       p_tenant_id) c;
-  perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed', bpm_core.variables_fault(coalesce(p_variables, '{}')));
+  if r_done.outcome <> 'Completed' then
+    perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+  end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
 $$;

@@ -1,6 +1,6 @@
 -- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
--- Raises:   BP403, BP404, BP409 it was requeued.
+-- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
 -- Writes:   dead_letter, audit_event.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
@@ -14,6 +14,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
     perform bpm_core.fail('BP404', format('There is no dead letter %s.', p_dead_letter_id));

@@ -17,9 +17,11 @@ begin
    where t.tenant_id = p_tenant_id and t.id = p_task_id
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
-    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
   elsif r_task.state <> 'Ready' then
-    perform bpm_core.fail('BP409', format('User task %s is %s.', p_task_id, r_task.state), jsonb_build_object('state', r_task.state));
+    perform bpm_core.fail('BP409',
+      format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
+      jsonb_strip_nulls(jsonb_build_object('state', r_task.state, 'by', r_task.worker_id)), 'It is no longer open; an answer counts once.');
   end if;
   return r_task;
 end

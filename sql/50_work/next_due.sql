@@ -13,7 +13,7 @@ declare
   v_due timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  perform bpm_core.check_claim('next_due', p_types, 1, null);
+  perform bpm_core.check_claim('next_due', p_types, 1, null, null);
   v_due := bpm_core.next_task_due(p_tenant_id, p_types, '-infinity');
   -- greatest() passes over nulls: without the question an empty queue would be due now.
   return case when v_due is not null then greatest(v_due, bpm_core.now()) end;

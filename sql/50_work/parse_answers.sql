@@ -1,4 +1,4 @@
--- Reads the items of complete_tasks. An item whose variables we do not take keeps variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -10,7 +10,8 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when v.is_plain then v.variables
+               case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer

@@ -28,7 +28,7 @@ begin
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                coalesce(nullif(i.item -> 'error', 'null'), '"no reason given"'),
                coalesce((i.item ->> 'retryable')::boolean, true),
-               make_interval(secs => (i.item ->> 'retry_in_seconds')::float8))::bpm_core.failure
+               make_interval(secs => round((i.item ->> 'retry_in_seconds')::numeric, 6)::float8))::bpm_core.failure
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
 end

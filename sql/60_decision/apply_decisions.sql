@@ -17,12 +17,13 @@ declare
   v_uncaught bpm_core.thrown[];
 begin
   with due as materialized (
-    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, w.id as instance_id, w.workflow_version_id, t.scope_id, t.id as token_id,
+    select a.tenant_id, a.id, a.status, a.node_id, a.decided_by, a.note, a.workflow_instance_id as instance_id, w.workflow_version_id, t.scope_id, a.token_id,
            t.state = 'Waiting' and t.node_id = a.node_id and t.visit = a.visit as standing
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_approvals) i(id) offset 0) i
-      join bpm_core.approval_record a on a.tenant_id = i.tenant_id and a.id = i.id
-      join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
-      join bpm_core.token t on t.tenant_id = a.tenant_id and t.id = a.token_id
+      from unnest(p_approvals) i(id)
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = i.id offset 0) a
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     cross join lateral (select t.scope_id, t.state, t.node_id, t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and w.status <> 'Suspended'),
   applied as (
     update bpm_core.approval_record a

@@ -11,10 +11,11 @@ as $$
 begin
   with open as materialized (
     select a.tenant_id, a.id
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_tokens) k(id) offset 0) k
-      join bpm_core.token t on t.tenant_id = k.tenant_id and t.id = k.id
-      join bpm_core.approval_record a on a.tenant_id = t.tenant_id and a.workflow_instance_id = t.workflow_instance_id and a.token_id = t.id
-     where a.status = 'Pending'),
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select a.tenant_id, a.id, a.token_id, a.status from bpm_core.approval_record a
+                          where a.workflow_instance_id = t.workflow_instance_id offset 0) a
+     where a.tenant_id = p_tenant_id and a.token_id = k.id and a.status = 'Pending'),
   closed as (
     update bpm_core.approval_record a
        set status = 'Cancelled'

@@ -38,7 +38,7 @@ begin
   return query
   select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
     from bpm_core.approval_record a
-    join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;

@@ -9,6 +9,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_found     uuid[];
@@ -18,9 +19,9 @@ begin
   with oldest as materialized (
     select a.id, a.workflow_instance_id, a.decided_at
       from bpm_core.approval_record a
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-       and exists (select from bpm_core.workflow_instance w
-                    where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended')
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id and w.status <> 'Suspended'
      order by a.decided_at, a.id
      limit p_limit)
   select array_agg(f.id), array_agg(f.workflow_instance_id)

@@ -12,11 +12,16 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with cancelled as (
+  with unsent as materialized (
+    select o.tenant_id, o.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select o.tenant_id, o.id, o.state, o.first_sent_at from bpm_core.outbox o where o.workflow_instance_id = i.id offset 0) o
+     where o.tenant_id = p_tenant_id and o.state = 'Pending' and o.first_sent_at is null),
+  cancelled as (
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id) offset 0) i
-     where o.tenant_id = i.tenant_id and o.workflow_instance_id = i.id and o.state = 'Pending' and o.first_sent_at is null
+      from unsent u
+     where o.tenant_id = u.tenant_id and o.id = u.id
     returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',

@@ -17,12 +17,14 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot,
            v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-      join bpm_core.workflow_task_binding b
-        on b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id
-      left join bpm_core.destination d on d.tenant_id = b.tenant_id and d.code = coalesce(b.destination_code, b.task_type)
+     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+                          where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
+      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+                           from bpm_core.destination d
+                          where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
   written as (
     insert into bpm_core.outbox (

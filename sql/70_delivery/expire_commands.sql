@@ -12,8 +12,8 @@ as $$
 declare
   v_moves bpm_core.command_move[] := array(
     select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
-      from (select p_tenant_id as tenant_id, i.id from unnest(p_commands) i(id) offset 0) i
-      join bpm_core.outbox o on o.tenant_id = i.tenant_id and o.id = i.id
+      from unnest(p_commands) i(id)
+     cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
      where o.state = 'Sending' and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);

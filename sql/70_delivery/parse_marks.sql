@@ -30,7 +30,7 @@ begin
                nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
                -- A receiver may ask for patience, not for being forgotten.
                case when (i.item ->> 'retry_after_seconds') is not null
-                    then make_interval(secs => least((i.item ->> 'retry_after_seconds')::numeric, 86400)::float8) end,
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end,
                sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);

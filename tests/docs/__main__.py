@@ -15,5 +15,5 @@ def tell(turn: Turn, said: str) -> None:
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        with desk() as shell:
-            Reader(shell, heard=tell).read(to_do(Path(name).resolve()))
+        with desk() as place:
+            Reader(place, heard=tell).read(to_do(Path(name).resolve()))

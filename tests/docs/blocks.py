@@ -29,7 +29,7 @@ class Block:
     @property
     def where(self) -> str:
         """Page and line, for messages."""
-        return f"{self.page.relative_to(CHECKOUT)}:{self.line}"
+        return f"{self.page.name}:{self.line}"
 
 
 def pages() -> list[Path]:

@@ -84,7 +84,7 @@ def _help(command: click.Command, name: str, parent: click.Context | None) -> st
 
 
 def _context(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
-    settings = {"terminal_width": 80, "max_content_width": 80} | command.context_settings
+    settings = {"terminal_width": 80, "max_content_width": 80, **command.context_settings}
     return click.Context(command, parent, info_name=name, **settings)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgbpm.config import Config
+from pgbpm.db import connect, open_database, project_server, reach_database
 from pgbpm.devtools import scratch
 from tests.docs.blocks import CHECKOUT, RUN, Block, blocks
 from tests.docs.session import Psql, Shell, fits
@@ -35,15 +37,46 @@ def has_commands(page: Path) -> bool:
     return any(block.language in RUN | {"run"} for block in to_do(page))
 
 
-@contextlib.contextmanager
-def desk() -> Iterator[Shell]:
-    """A shell in an empty folder, as a reader has one who made and activated the environment.
+@dataclass(slots=True)
+class Desk:
+    """A shell in an empty folder, as a reader has one who made and activated the environment."""
 
-    What runs in it in the background, and the server of the folder, end with it.
-    """
+    shell: Shell
+    config: Config
+
+    def prepare(self) -> None:
+        """What a page of plain SQL takes for granted: a server that runs, with the schema."""
+        server = project_server(self.config)
+        if server.status().state != "running":
+            server.start("daemon")
+            with open_database(self.config):
+                pass
+
+    def audit(self) -> list[dict[str, object]]:
+        """What the engine's own audit finds in the databases of the folder's server."""
+        if not (self.config.project_dir / self.config.server.dir).exists():
+            return []
+        found: list[dict[str, object]] = []
+        with reach_database(self.config) as database:
+            with database.connect() as conn:
+                rows = conn.execute("select datname from pg_database where datallowconn").fetchall()
+            for row in rows:
+                url = scratch.with_database(database.url, row["datname"])
+                with connect(url) as conn:
+                    if conn.execute("select from pg_namespace where nspname = 'bpm'").fetchone():
+                        found += conn.execute("select * from bpm.check_invariants()").fetchall()
+        return found
+
+
+@contextlib.contextmanager
+def desk() -> Iterator[Desk]:
+    """A desk; what runs in it in the background, and the server of the folder, end with it."""
     folder = Path(tempfile.mkdtemp(prefix="pgbpm-docs-", dir="/tmp"))
     folder.chmod(0o755)
     binaries = scratch.test_binaries()
+    config = Config(project_dir=folder).with_values(
+        "server", bin_dir=str(binaries.bin_dir), durable=False
+    )
     environ = {
         name: value
         for name, value in os.environ.items()
@@ -57,19 +90,13 @@ def desk() -> Iterator[Shell]:
     }
     shell = Shell(folder, environ | binaries.env)
     try:
-        yield shell
+        yield Desk(shell, config)
     finally:
-        shell.run(f"cd {folder} && pgbpm server stop")
         shell.close()
+        server = project_server(config)
+        server.stop()
+        server.forget_socket()
         shutil.rmtree(folder)
-
-
-def audit(shell: Shell) -> tuple[int, str]:
-    """Exit code and rows of the engine's own audit of the server of the folder, if there is one."""
-    return shell.run(
-        "if [ -d .pgbpm ]; then pgbpm server start > /dev/null 2>&1\n"
-        f'{_SERVER} -XAtc "select * from bpm.check_invariants()"; fi'
-    )
 
 
 @dataclass(slots=True)
@@ -96,7 +123,7 @@ def judge(turn: Turn, said: str) -> None:
 class Reader:
     """Types what a page says. ``heard`` gets each command of a console block and what came."""
 
-    shell: Shell
+    desk: Desk
     heard: Callable[[Turn, str], None] = judge
     psql: Psql | None = None
     scripts: Psql | None = None
@@ -113,21 +140,21 @@ class Reader:
 
     def _block(self, block: Block) -> None:
         if "file" in block.marks:
-            _, folder = self.shell.environ()
+            _, folder = self.desk.shell.environ()
             (Path(folder) / block.marks["file"]).write_text(block.text + "\n", encoding="utf-8")
         elif block.language == "console":
             self._console(block)
         elif block.language == "sql":
             self._script(block)
         else:
-            code, said = self.shell.run(block.text)
+            code, said = self.desk.shell.run(block.text)
             assert code == int(block.marks.get("exit", 0)), f"{block.where} ended {code}:\n{said}"
 
     def _script(self, block: Block) -> None:
         """A block of plain SQL goes to the server of the page, which is made if need be."""
         if self.scripts is None:
-            self.shell.run("pgbpm server start && pgbpm migrate")
-            self.scripts = Psql(_SERVER, self.shell)
+            self.desk.prepare()
+            self.scripts = Psql(_SERVER, self.desk.shell)
         said = self.scripts.run(block.text)
         assert "ERROR:" not in said, f"{block.where}:\n{said}"
 
@@ -142,10 +169,10 @@ class Reader:
                 self._in_psql(turn)
             elif follows_psql:
                 self._leave_psql()
-                self.psql = Psql(turn.command, self.shell)
+                self.psql = Psql(turn.command, self.desk.shell)
             else:
                 self._leave_psql()
-                code, said = self.shell.run(turn.command)
+                code, said = self.desk.shell.run(turn.command)
                 wanted = int(block.marks.get("exit", 0)) if last else 0
                 self.heard(turn, said)
                 assert code == wanted, f"{turn.where}: {turn.command}\nended {code}:\n{said}"
@@ -167,7 +194,7 @@ def _turns(block: Block) -> Iterator[Turn]:
     """The commands of a console block; ``>`` and psql's ``-#`` continue the line above."""
     turn: Turn | None = None
     for number, line in enumerate(block.text.splitlines(), start=block.line):
-        where = f"{block.page.relative_to(CHECKOUT)}:{number}"
+        where = f"{block.page.name}:{number}"
         prompt = _PROMPT.match(line)
         if line.startswith("$ "):
             if turn:

@@ -11,7 +11,7 @@ import pytest
 
 from pgbpm import config
 from tests.docs.blocks import CHECKOUT, Block, blocks, pages
-from tests.docs.reader import Reader, audit, desk, has_commands, to_do
+from tests.docs.reader import Reader, desk, has_commands, to_do
 
 
 def _name(value: object) -> str:
@@ -48,6 +48,6 @@ def test_there_are_pages_to_run() -> None:
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_name)
 def test_everything_works_as_written(page: Path) -> None:
-    with desk() as shell:
-        Reader(shell).read(to_do(page))
-        assert audit(shell) == (0, ""), f"the audit after {page.name}"
+    with desk() as place:
+        Reader(place).read(to_do(page))
+        assert place.audit() == []

@@ -124,6 +124,29 @@ def test_a_server_started_by_nobody(tmp_path: Path) -> None:
     assert "hint: check database.url" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("shop", 'missing "=" after "shop"'),
+        ("postgresql://localhost/shop?colour=red", "colour"),
+        ("postgresql://localhost:54x32/shop", "'54x32' is no port"),
+        ("postgresq://ann:secret@localhost/shop", "is no connection string\n"),
+    ],
+)
+def test_a_url_that_is_none(url: str, said: str) -> None:
+    result = run(url, "ps")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "secret" not in result.stderr
+    assert "postgresql://USER" in result.stderr
+
+
+def test_a_database_that_is_missing(empty_database: str) -> None:
+    result = run(psycopg.conninfo.make_conninfo(empty_database, dbname="not-made"), "ps")
+    assert result.exit_code == 3
+    assert "hint: createdb not-made" in result.stderr
+
+
 # -- errors and usage ----------------------------------------------------------------------------
 
 

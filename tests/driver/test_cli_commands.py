@@ -6,7 +6,9 @@ import json
 import socket
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
 from tests.driver.runner_kit import (
@@ -21,7 +23,7 @@ from tests.driver.runner_kit import (
 from tests.support.database import TestDatabase
 
 from pgbpm import migrations
-from pgbpm.cli import root
+from pgbpm.cli import hints, root
 from pgbpm.worker import NonRetryable, Task, Worker
 
 USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
@@ -125,6 +127,8 @@ def test_deploy_says_every_fault(cli: Cli, tmp_path: Path) -> None:
     result = cli("deploy", faulty, code=1)
     assert "SequenceFlowTargetNotFound" in result.stderr
     assert "UnsupportedElement" in result.stderr
+    assert result.stderr.count("SequenceFlowTargetNotFound") == 1
+    assert f"error BP422: {faulty}: The file has " in result.stderr
     answer = cli.json("deploy", faulty, code=1)
     assert answer["deployed"] == []
     assert {f["code"] for f in answer["findings"]} >= {
@@ -306,7 +310,7 @@ def test_message(cli: Cli) -> None:
     start(cli.database, "waiting", 2)
     text = cli.text("show", "waiting-1")
     assert "● wait “Wait for the money”" in text
-    assert "waits for message paid with key waiting-1" in text
+    assert "waits for message paid with key waiting-1 → pgbpm message paid waiting-1" in text
     answer = cli.json("message", "paid", "waiting-1", "--var", "sum=5", "--id", "one")
     assert (answer["state"], answer["is_new"]) == ("Correlated", True)
     assert (
@@ -315,6 +319,8 @@ def test_message(cli: Cli) -> None:
     assert "timer pause PT1H Scheduled" in cli.text("show", "waiting-1")
     assert cli.json("show", "waiting-1")["instance"]["variables"]["sum"] == 5
     assert "Buffered" in cli.text("message", "paid", "nobody", "--ttl", "1 minute")
+    refused = cli("message", "paid", "nobody", "--ttl", "forever", code=2)
+    assert "'forever' is no interval" in refused.stderr
 
 
 # -- tasks, approvals ---------------------------------------------------------------------------
@@ -328,6 +334,9 @@ def test_tasks_and_complete(cli: Cli) -> None:
     mine = by_key(cli.json("tasks", "--type", "bpm:user"))
     assert [row["business_key"] for row in mine] == ["asking-1", "asking-2", "asking-3"]
     assert "asking-2" in cli.text("tasks", "--type", "bpm:user")
+    shown = cli.text("show", "asking-1")
+    assert f"└ task for anybody Ready → pgbpm complete {mine[0]['task_id']}" in shown
+    assert "attempt" not in shown
     assert "(1 shown; more with --limit)" in cli.text("tasks", "--limit", 1)
     assert "no open tasks" in cli.text("tasks", "--assignee", "nobody")
 
@@ -347,6 +356,13 @@ def test_tasks_and_complete(cli: Cli) -> None:
     ]  # fmt: skip
     cli("complete", claimed["task_id"], "--fencing-token", token, "--actor", "a", code=2)
 
+    closed = cli("complete", "asking-1", "--actor", "bob", code=1).stderr
+    assert "is Completed, answered by alice" in closed
+    service = cli("complete", claimed["task_id"], code=1).stderr
+    assert "is for workers (serve-me, Completed), not for people" in service
+    assert "--fencing-token" in service
+    assert "no open task fits" in cli("complete", "nothing-there", code=1).stderr
+
 
 def test_approve_and_reject(cli: Cli) -> None:
     deploy(cli.database, APPROVED)
@@ -360,6 +376,8 @@ def test_approve_and_reject(cli: Cli) -> None:
     assert "Approved" in cli.text("approve", pending[0]["approval_id"])  # again: the first answer
     other = cli("reject", pending[0]["approval_id"], code=1)
     assert "error BP409" in other.stderr
+    by_its_key = cli("approve", "asking-leave-2", code=1)
+    assert "Rejected" in by_its_key.stderr
     assert [row["business_key"] for row in cli.json("approvals")] == ["asking-leave-3"]
     assert {row["status"] for row in cli.json("approvals", "--all")} == {
         "Approved", "Rejected", "Pending",
@@ -386,7 +404,7 @@ def test_dead_letters_and_incidents(cli: Cli) -> None:
     mine = by_key([row for row in letters if row["business_key"].startswith("breaking")])
     assert [row["business_key"] for row in mine] == ["breaking-1", "breaking-2", "breaking-3"]
     assert mine[0]["error"]["message"] == "not today"
-    assert "not today" in cli.text("dead-letters", "list")
+    assert "NonRetryable: not today" in cli.text("dead-letters", "list")
     found = [row for row in cli.json("incidents") if row["business_key"] == "breaking-2"]
     assert len(found) == 1
     text = cli.text("show", "breaking-1")
@@ -407,6 +425,65 @@ def test_dead_letters_and_incidents(cli: Cli) -> None:
     assert "breaking-3" in cli.text("incidents", "list")
     assert "Resolved" in cli.text("incidents", "--all")
     cli("incidents", "resolve", "breaking-3", "--attempts", 0, code=2)
+
+
+CHOOSING = f"""{HEAD}<process id="choosing" isExecutable="true">
+  <startEvent id="start"/><exclusiveGateway id="which"/><endEvent id="much"/><endEvent id="more"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="which"/>
+  <sequenceFlow id="big" sourceRef="which" targetRef="much">
+  <conditionExpression>${{order.amount &gt; 10}}</conditionExpression></sequenceFlow>
+  <sequenceFlow id="huge" sourceRef="which" targetRef="more">
+  <conditionExpression>${{order.amount &gt; 100}}</conditionExpression></sequenceFlow>
+  </process></definitions>"""
+
+
+def test_what_an_incident_saw_is_said_and_mended(cli: Cli) -> None:
+    deploy(cli.database, CHOOSING)
+    start(cli.database, "choosing", 1)
+    text = cli.text("incidents")
+    assert "of flow big cannot be decided: order.amount is missing." in text
+    [found] = [r for r in cli.json("incidents") if r["business_key"] == "choosing-1"]
+    step = f"--var order=…, then pgbpm incidents resolve {found['incident_id']}"
+    assert f"choosing-1 → pgbpm set choosing-1 {step}" in text
+    assert step in cli.text("show", "choosing-1")
+
+    cli("set", "choosing-1", code=2)
+    assert cli.json("set", "choosing-1", "--var", 'order={"amount": "lots"}', "--actor", "ann") == {
+        "n": 1, "order": {"amount": "lots"},
+    }  # fmt: skip
+    again = cli("incidents", "resolve", "choosing-1")
+    assert "stopped again: ConditionUndecidable" in again.stderr
+    assert 'order.amount is "lots"' in again.stderr
+    assert "hint: pgbpm set" in again.stderr
+    assert '"amount": 5' in cli.text("set", "choosing-1", "--var", 'order={"amount": 5}')
+    none = cli.json("incidents", "resolve", "choosing-1")
+    assert [row["code"] for row in none["stopped_again"]] == ["NoFlowTrue"]
+    assert "no default: order.amount is 5." in cli.text("incidents")
+
+    cli("set", "choosing-1", "--variables", '{"order": {"amount": 11}}')
+    mended = cli("incidents", "resolve", "choosing-1")
+    assert mended.stderr == ""
+    assert cli.json("show", "choosing-1")["instance"]["status"] == "Completed"
+    assert (
+        "no running process instance fits"
+        in cli("set", "choosing-1", "--var", "a=1", code=1).stderr
+    )
+
+
+def test_a_failed_task_shows_the_type_of_its_exception(cli: Cli) -> None:
+    publish_task(cli.database, "looking-up", max_attempts=1)
+    deploy(cli.database, linear("unknown-key", "looking-up"))
+    start(cli.database, "unknown-key")
+    worker = Worker()
+
+    @worker.task("looking-up")
+    async def looking_up(task: Task) -> None:
+        raise KeyError("dept")
+
+    run_until_idle(cli.database, worker)
+    for command in (["incidents"], ["dead-letters"], ["show", "unknown-key-1"]):
+        assert "KeyError: 'dept'" in cli.text(*command)
+    assert "until" not in cli.text("show", "unknown-key-1", "--history", 0)
 
 
 # -- commands -----------------------------------------------------------------------------------
@@ -481,3 +558,54 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         text = cli.text(name, "--help")
         assert "--json" in text, name
         assert len(text.splitlines()) > 4
+
+
+# -- who may what -------------------------------------------------------------------------------
+
+
+def test_a_tenant_that_is_not_ours_is_told(cli: Cli) -> None:
+    deploy(cli.database, linear("for-tenants", "a-task"))
+    for command in ("ps", "tasks", "definitions", "incidents", "outbox"):
+        result = cli("--tenant", "nope", command)
+        assert "warning: tenant 'nope' is unknown or not granted" in result.stderr, command
+    assert cli("ps", "--key", "never-there").stderr == ""
+
+
+def test_a_missing_role_is_named(fresh_cli: Cli) -> None:
+    database = fresh_cli.database
+    name = f"{database.name}_reader"
+    database.rows(f'create role "{name}" login')
+    url = psycopg.conninfo.make_conninfo(database.url, user=name)
+    try:
+        for roles, command, hint in [
+            ([], ["ps"], "grant bpm_reader to this login"),
+            ([], ["run", "--until-idle"], "grant bpm_worker to this login"),
+            (["bpm_reader"], ["start", "x"], f"grant bpm_worker to {name}"),
+            (["bpm_reader"], ["set", str(UUID(int=1)), "--var", "a=1"],
+             f"grant bpm_operator to {name}"),
+            ([], ["--tenant", "", "run", "--until-idle"], "grant bpm_worker to this login"),
+        ]:  # fmt: skip
+            for role in roles:
+                database.rows(f'grant {role} to "{name}"')
+            result = CliRunner().invoke(root, ["--database-url", url, *command])
+            assert result.exit_code == 1, result.output
+            assert "error 42501" in result.stderr
+            assert hint in result.stderr
+        result = CliRunner().invoke(root, ["--database-url", url, "run", "--until-idle"])
+        assert result.exit_code == 1
+        assert f"error BP403: role {name} is granted worker for no active tenant" in result.stderr
+    finally:
+        database.rows(f'drop owned by "{name}"')
+        database.rows(f'drop role "{name}"')
+
+
+def test_hints_name_commands() -> None:
+    said = hints.in_commands("See the view bpm.definition; deploy with bpm.deploy_bpmn.")
+    assert said == "See pgbpm definitions; deploy with pgbpm deploy."
+    assert hints.in_commands("bpm.grant_access(…)") == "bpm.grant_access(…)"
+    missing = [
+        words.split()[1]
+        for words in hints._COMMANDS.values()
+        if words.split()[1] not in root.commands
+    ]
+    assert missing == []

@@ -4,9 +4,11 @@ One process visits every kind of node; a session drives it through every call th
 people make, while all its statements, those inside of functions and of foreign keys included, are
 captured with what they read. Around it lie thousands of rows in every live and final state.
 
-Three sessions: one that planned everything while the tables were empty and never analysed; one on
-full, analysed tables; one whose statistics say that the tables are empty. In each, every scan must
-use an index with the columns that make it a look-up or a bounded pick, and read few rows.
+Generic plans live as long as their session, so it matters when they were made: while the tables
+were empty, on fresh statistics, on statistics of empty tables, at different sizes of tables that
+were never analysed (small indexes of different heights make the planner change its mind). Always
+every scan must use an index with the columns that make it a look-up or a bounded pick, and read
+few rows.
 """
 
 from __future__ import annotations
@@ -98,6 +100,8 @@ PREFIX = {
     "process_workflow_binding_pkey": 2,
     "process_version_definition_id_version_tenant_id_key": 1,
     "workflow_node_pkey": 2,
+    "workflow_node_boundary": 2,
+    "business_case_business_key_tenant_id_key": 1,
     "workflow_instance_process_instance_id_binding_key_trigger_k_key": 1,
     "approval_record_workflow_instance_id_node_id_token_id_visit_key": 1,
     "approval_pending_effect": 1,
@@ -105,8 +109,9 @@ PREFIX = {
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
-    "subscription_open": 3,
-    "message_buffered": 3,
+    "message_of_subscription": 1,
+    "subscription_open": 2,
+    "message_buffered": 2,
     "message_expiry": 2,
     "task_ready": 4,
     "task_lease": 2,
@@ -143,7 +148,7 @@ class Drive:
 
     def once(self, n: int, *, people: bool = True) -> None:
         """Every call, on sets of about ``n``; without ``people`` user tasks stay open."""
-        keys = [uuid.uuid4().hex for _ in range(n)]
+        keys = new_keys(n)
         self.start(keys)
         self.correlate(keys[: n // 3])  # early: buffered
         self.correlate([uuid.uuid4().hex], ttl="1 minute")  # for nobody: will expire
@@ -303,7 +308,7 @@ def _items(tasks: list[dict[str, Any]], **more: Any) -> str:
     )
 
 
-# -- the three sessions --------------------------------------------------------------------------
+# -- the sessions --------------------------------------------------------------------------------
 
 
 def prepare(database: TestDatabase) -> None:
@@ -314,58 +319,90 @@ def prepare(database: TestDatabase) -> None:
             " where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r'"
         ):
             conn.execute(f"alter table {table} set (autovacuum_enabled = off)")
-        conn.execute("select bpm.register_destination('partner', p_config => %s)",
-                     ['{"url": "http://partner.test/", "method": "POST"}'])  # fmt: skip
+        conn.execute(
+            "select bpm.register_destination('partner', p_config => %s)",
+            ['{"url": "http://partner.test/", "method": "POST"}'],
+        )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
 
 
 def surround(database: TestDatabase) -> None:
     """Thousands of rows in every state that the calls leave."""
-    first = Drive(database)
-    first.once(N)
-    first.once(N, people=False)
-    first.start([uuid.uuid4().hex for _ in range(N)])
-    first.work(N)
-    first.conn.close()
+    drive = Drive(database)
+    drive.once(N, people=False)
+    drive.once(N, people=False)
+    drive.start(new_keys(N))
+    drive.work(N)
+    drive.conn.close()
     multiply(database.url, COPIES)
+    for table in ("task_instance", "token", "timer", "outbox", "subscription", "message"):
+        assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
 
 
-def stale_session(database: TestDatabase) -> Drive:
-    """Planned everything while nothing was there."""
+def new_keys(count: int) -> list[str]:
+    return [uuid.uuid4().hex for _ in range(count)]
+
+
+def one_round(drive: Drive) -> list[Plan]:
+    """The plans of every statement of every call."""
+    drive.spin()
+    with captured(drive.conn) as plans:
+        drive.once(N)
+    drive.conn.close()
+    return plans
+
+
+def planned_on_nothing(database: TestDatabase) -> list[Plan]:
+    """A session that planned everything while nothing was there."""
     drive = Drive(database)
     drive.once(N)
     surround(database)
-    return drive
+    return one_round(drive)
 
 
-def analysed_session(database: TestDatabase) -> Drive:
+def planned_on_statistics(database: TestDatabase) -> list[Plan]:
     """Full tables, fresh statistics."""
     surround(database)
     database.rows("vacuum (analyze)")
-    return Drive(database)
+    return one_round(Drive(database))
 
 
-def empty_statistics_session(database: TestDatabase) -> Drive:
+def planned_on_empty_statistics(database: TestDatabase) -> list[Plan]:
     """The statistics know of empty tables."""
     database.rows("vacuum (analyze)")
     surround(database)
-    return Drive(database)
+    return one_round(Drive(database))
 
 
-@pytest.fixture(scope="module", params=[stale_session, analysed_session, empty_statistics_session])
-def plans(request: pytest.FixtureRequest, server_url: str, template: str) -> Iterator[list[Plan]]:
-    """The plans of every statement of one round of one session."""
+def planned_while_growing(database: TestDatabase) -> list[Plan]:
+    """Sessions that plan at different sizes of tables without statistics."""
+    found = one_round(Drive(database))
+    for size in range(6):
+        drive = Drive(database)
+        with captured(drive.conn) as plans:
+            drive.once(N, people=False)
+        drive.conn.close()
+        found.extend(plans)
+        multiply(database.url, 1, 1 << size)  # twice as much
+    return found
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        planned_on_nothing,
+        planned_on_statistics,
+        planned_on_empty_statistics,
+        planned_while_growing,
+    ],
+)
+def plans(request: pytest.FixtureRequest, server_url: str, template: str) -> list[Plan]:
+    """The plans of every statement of one round of each session."""
     with scratch.scratch_database(server_url, template) as url:
         database = TestDatabase(url)
         prepare(database)
-        drive = request.param(database)
-        drive.spin()
-        for table in ("task_instance", "token", "timer", "outbox", "subscription", "message"):
-            assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
-        with captured(drive.conn) as found:
-            drive.once(N)
-        drive.conn.close()
-        yield found
+        found: list[Plan] = request.param(database)
+        return found
 
 
 def growing(plans: list[Plan]) -> Iterator[tuple[Scan, Plan]]:
@@ -444,6 +481,25 @@ def test_no_join_multiplies(plans: list[Plan], database: TestDatabase) -> None:
 
 def test_every_picker_was_seen(plans: list[Plan]) -> None:
     assert {s.index for s, _ in growing(plans)} >= PICKED
+
+
+def test_claims_are_planned_alike_however_many_tasks_wait(
+    server_url: str, template: str, keys: dict[str, list[str]]
+) -> None:
+    with scratch.scratch_database(server_url, template) as url:
+        database = TestDatabase(url)
+        prepare(database)
+        feeder = Drive(database)
+        for waiting in range(0, 300, N):
+            drive = Drive(database)
+            with captured(drive.conn) as plans:
+                drive.complete(drive.claim(["work"], 1))
+                drive.tick()
+            drive.conn.close()
+            faults = [(s, p) for s, p in growing(plans) if not fits(s, keys)]
+            assert not faults, f"{waiting} tasks waiting:\n{describe(faults, database)}"
+            feeder.start(new_keys(N))
+        feeder.conn.close()
 
 
 def test_the_rules_see_a_bad_plan(database: TestDatabase, keys: dict[str, list[str]]) -> None:

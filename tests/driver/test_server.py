@@ -22,7 +22,15 @@ import pytest
 from pgbpm.config import ServerConfig
 from pgbpm.devtools import scratch
 from pgbpm.errors import ServerError
-from pgbpm.server import EmbeddedServer, binaries, cluster, ephemeral_server, osuser, process
+from pgbpm.server import (
+    EmbeddedServer,
+    binaries,
+    cluster,
+    ephemeral_server,
+    osuser,
+    process,
+    sockets,
+)
 
 CONFIG = ServerConfig(bin_dir=str(scratch.test_binaries().bin_dir), durable=False)
 
@@ -57,7 +65,9 @@ def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="pgbpm-test-"))
     path.chmod(0o755)
     yield path
-    EmbeddedServer(path / ".pgbpm").stop()
+    server = EmbeddedServer(path / ".pgbpm")
+    server.stop()
+    server.forget_socket()
     shutil.rmtree(path)
 
 
@@ -133,8 +143,11 @@ def test_a_command_without_url_starts_a_server_and_takes_it_along(folder: Path) 
     done = cli(folder, "migrate")
     assert done.returncode == 0, done.stderr
     assert "applied 0001_tables" in done.stdout
+    assert done.stderr == "new embedded database in ./.pgbpm (initdb, a moment …)\n"
     assert EmbeddedServer(folder / ".pgbpm").status().state == "stopped"
-    assert "current at" in cli(folder, "migrate").stdout
+    again = cli(folder, "migrate")
+    assert "current at" in again.stdout
+    assert again.stderr == ""
     assert cli(folder, "migrate", "--check").returncode == 0
 
 
@@ -311,7 +324,102 @@ def test_the_socket_path_is_short_wherever_the_project_is(folder: Path) -> None:
     assert len(f"{socket_dir}/.s.PGSQL.5432") < 104
     assert socket_dir.stat().st_mode & 0o077 == 0
     server.stop()
+    assert server.start().url == f"postgresql://postgres@/bpm?host={socket_dir}&port=5432"
+    server.stop()
+    server.forget_socket()
     assert not socket_dir.exists()
+
+
+def test_the_socket_stays_where_it_is(server: EmbeddedServer) -> None:
+    """Over a stop, a crash, and another folder for temporary files."""
+    first = server.start()
+    server.stop()
+    assert server.start().url == first.url
+    pid = server.status().pid
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+    assert process.wait_gone(pid, 30)
+    assert server.start().url == first.url
+
+
+def test_the_socket_is_not_put_where_a_stranger_may_be(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = osuser.server_user()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    good = sockets.make_socket_dir(user, folder / "data")
+    assert sockets.make_socket_dir(user, folder / "data") == good
+    assert good.lstat().st_mode & 0o077 == 0
+    good.rmdir()
+    good.symlink_to(folder)
+    other = sockets.make_socket_dir(user, folder / "data")
+    assert other != good
+    assert not other.is_symlink()
+    if os.geteuid() == 0:
+        good.unlink()
+        good.mkdir()
+        os.chown(good, user.uid + 1, -1)
+        assert sockets.make_socket_dir(user, folder / "data") != good
+
+
+# -- a runner that goes on -----------------------------------------------------------------------
+
+
+def test_a_runner_survives_stop_and_start_and_a_crash(folder: Path) -> None:
+    """It is connected to the server of the folder each time, and ends as it should."""
+    cli(folder, "server", "start")
+    with (folder / "runner.log").open("w") as log:
+        runner = subprocess.Popen(
+            [sys.executable, "-m", "pgbpm", "run"],
+            cwd=folder,
+            env={**os.environ, "BPM__SERVER__BIN_DIR": str(CONFIG.bin_dir)},
+            stderr=log,
+        )
+    server = EmbeddedServer(folder / ".pgbpm", CONFIG)
+
+    def connected() -> None:
+        deadline = time.monotonic() + 60
+        while not one(
+            server.url,
+            "select count(*) from pg_stat_activity where application_name = 'pgbpm/run'",
+        ):
+            assert time.monotonic() < deadline, (folder / "runner.log").read_text()
+            time.sleep(0.05)
+
+    try:
+        connected()
+        cli(folder, "server", "stop")
+        assert "started" in cli(folder, "server", "start").stderr
+        connected()
+        pid = server.status().pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        wait_gone(pid)
+        listed = cli(folder, "ps")  # not a word of waiting for the runner, and at once
+        assert listed.returncode == 0, listed.stderr
+        assert listed.stderr.splitlines() == ["the server had crashed; started again"]
+        assert (server.status().state, server.status().mode) == ("running", "daemon")
+        connected()
+        cli(folder, "server", "stop")
+        assert "count on it; started again" in cli(folder, "ps").stderr
+        connected()
+        runner.send_signal(signal.SIGTERM)
+        assert runner.wait(60) == 0
+    finally:
+        runner.kill()
+        runner.wait()
+    assert server.status().state == "running"
+
+
+def test_a_starter_leaves_the_server_of_others_alone(server: EmbeddedServer) -> None:
+    """Ours was stopped and started for good by somebody else meanwhile."""
+    server.acquire()
+    other = EmbeddedServer(server.state_dir, CONFIG)
+    other.stop()
+    pid = other.start("daemon").pid
+    server.release()
+    assert other.status().pid == pid
+    assert other.status().state == "running"
 
 
 # -- throw-away servers --------------------------------------------------------------------------

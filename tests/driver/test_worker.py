@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 import sys
 import textwrap
 from datetime import UTC, datetime
@@ -13,7 +14,8 @@ import pytest
 
 from pgbpm.errors import ConfigError
 from pgbpm.jsontext import NotJson, jsonb_text, read_exact, storable, write, write_object
-from pgbpm.worker import BpmnError, Retry, Task, Worker, load_worker
+from pgbpm.loading import load_worker
+from pgbpm.worker import BpmnError, Retry, Task, Worker
 
 
 def test_coroutines_and_plain_functions_are_told_apart() -> None:
@@ -92,6 +94,33 @@ def test_what_is_wrong_with_an_app_is_said(app_folder: Path) -> None:
         load_worker("needs_more:worker")
     with pytest.raises(ConfigError):
         load_worker(":worker")
+
+
+@pytest.mark.parametrize(
+    ("app", "text", "message", "hint"),
+    [
+        ("bad_a", "x = 1\ndef f(:\n", r"--app bad_a: bad_a\.py:2: invalid syntax", "mend"),
+        ("bad_b", "import os\nimport surely_missing\n",
+         r"bad_b\.py:2: No module named 'surely_missing'", "install it"),
+        ("bad_c", "from pgbpm.worker import Worker\nworker = Worker()\n"
+         "worker.task('x')(print)\nworker.task('x')(print)\n",
+         r"bad_c\.py:4: ValueError: task type 'x' has a handler already", "must not fail"),
+        ("bad_d", "raise SystemExit(3)\n", r"bad_d\.py:1: SystemExit: 3", "must not fail"),
+        ("hr.py", "", "that is a file", "write hr$"),
+        ("hr.py:staff", "", "that is a file", "write hr:staff$"),
+        ("./apps/hr.py", "", "that is a file", r"write apps\.hr$"),
+        ("h r", "", "no name of a module", "MODULE:WORKER"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_an_app_is_shown_where_it_is(
+    app_folder: Path, app: str, text: str, message: str, hint: str
+) -> None:
+    if app.isidentifier():
+        (app_folder / f"{app}.py").write_text(text)
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_worker(app)
+    assert re.search(hint, caught.value.hint or "")
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class Session:
     def do(self, query: str, *params: Any) -> list[Row]:
         """Run a statement here and now; its rows."""
         cursor = self.conn.execute(query, params or None)
-        return list(cursor) if cursor.description else []
+        return list(cursor) if cursor.description is not None else []
 
     def one(self, query: str, *params: Any) -> Row:
         """The only row of a statement."""

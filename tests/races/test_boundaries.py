@@ -95,6 +95,7 @@ def test_a_held_key_parks_the_host(database: TestDatabase, code: str) -> None:
         assert kit.standing(database, process) == [f"{host} Ready"]
         assert claim(worker, ["work"]) == []
         sender.commit()
+        worker.do("select bpm.advance_clock('2 seconds')")
         worker.do("select bpm.run_until_idle()")
     expected = {
         "cut": ["undo Waiting"],

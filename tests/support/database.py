@@ -48,7 +48,7 @@ class TestDatabase:
         """All rows of one statement on a connection of its own."""
         with self.connect() as conn:
             cursor = conn.execute(query, params)
-            return list(cursor) if cursor.description else []
+            return list(cursor) if cursor.description is not None else []
 
     def value(self, query: str, params: Any = None) -> Any:
         """The first column of the first row."""

@@ -32,6 +32,7 @@ import psycopg
 from pgbpm import __version__
 from pgbpm import config as configuration
 from pgbpm.cli.app import App
+from pgbpm.cli.hints import hint_of
 from pgbpm.cli.output import show_error
 from pgbpm.errors import PgbpmError, ServerError
 
@@ -49,7 +50,7 @@ class _Root(click.Group):
             show_error(
                 error.sqlstate,
                 error.diag.message_primary or str(error).strip(),
-                error.diag.message_hint,
+                hint_of(error, ctx.invoked_subcommand),
                 error.diag.message_detail,
             )
             lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None

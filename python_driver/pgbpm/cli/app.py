@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from pgbpm.cli.hints import denied
 from pgbpm.config import Config
 from pgbpm.db import Connection, Database, open_database
+from pgbpm.errors import PgbpmError
+
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+_NOT_GRANTED = "BP403"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
@@ -51,7 +57,24 @@ class App:
                 for name in given
             ),
         )
-        return list(conn.execute(query, given))
+        try:
+            return list(conn.execute(query, given))
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise denied(conn, function, error) from error
+
+    def warn_if_not_granted(self, conn: Connection) -> None:
+        """Say on standard error that a list is empty because this login may not see the tenant."""
+        try:
+            self.call(conn, "get_process", p_process_instance_id=_NOBODY)
+        except psycopg.Error as error:
+            if error.sqlstate == _NOT_GRANTED:
+                click.echo(
+                    f"warning: tenant {self.tenant!r} is unknown or not granted:"
+                    f" {error.diag.message_primary}",
+                    err=True,
+                )
+        except PgbpmError as error:
+            click.echo(f"warning: {error.message}", err=True)
 
 
 def _adapt(value: Any) -> Any:

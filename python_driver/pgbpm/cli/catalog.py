@@ -63,7 +63,8 @@ def deploy(
                     emit_json({"deployed": done, "refused": str(file), "findings": findings})
                 else:
                     _show(done)
-                    show_error(error.sqlstate, f"{file}: {error.diag.message_primary}")
+                    summary = (error.diag.message_primary or "").partition(". ")[0]
+                    show_error(error.sqlstate, f"{file}: {summary.rstrip('.')}")
                     click.echo(table(findings), err=True)
                 click.get_current_context().exit(PgbpmError.exit_code)
             done += [{"file": str(file), **row} for row in rows]
@@ -161,6 +162,8 @@ def definitions(app: App, as_json: bool) -> None:
             "select * from bpm.definition d where d.tenant_id = %s order by d.code, d.version",
             [app.tenant],
         ).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
     emit(rows, as_json, empty="nothing deployed")
 
 

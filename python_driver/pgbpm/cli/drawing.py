@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+
+from pgbpm.cli.reasons import incident_reason, incident_steps
 
 Row = Mapping[str, Any]
 _WIDEST = 100
@@ -26,6 +29,8 @@ def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
     if instance.get("ended_at"):
         yield f"  ended     {_when(instance['ended_at'])}"
     yield from _variables(instance.get("variables") or {})
+    for incident in state.get("incidents") or []:
+        incident["instance_key"] = instance["process_instance_id"]
     yield from _tokens(state)
     shown = {token["token_id"] for token in state.get("tokens") or []}
     for title, name, line in _LISTS:
@@ -64,12 +69,22 @@ def _tokens(state: Row) -> Iterator[str]:
 
 
 def _task(row: Row) -> str:
-    who = (
-        f" by {row['worker_id']} until {_when(row['lease_until'])}" if row.get("worker_id") else ""
-    )
-    who = who or (f" for {row['assignee']}" if row.get("assignee") else "")
+    if row["task_type"] == "bpm:user":
+        return _user_task(row)
+    who = f" by {row['worker_id']}" if row.get("worker_id") else ""
+    if who and row["state"] == "Executing":
+        who += f" until {_when(row['lease_until'])}"
     tries = f"attempt {row['attempt']} of {row['max_attempts']}"
     return f"task {row['task_type']} {row['state']}{who}, {tries} · {row['task_id']}"
+
+
+def _user_task(row: Row) -> str:
+    groups = ", ".join(row.get("candidate_groups") or [])
+    who = row.get("assignee") or (f"one of {groups}" if groups else "anybody")
+    what = f"task for {who} {row['state']}"
+    if row["state"] != "Ready":
+        return f"{what} · {row['task_id']}"
+    return f"{what} → pgbpm complete {row['task_id']} --var NAME=VALUE"
 
 
 def _timer(row: Row) -> str:
@@ -77,12 +92,16 @@ def _timer(row: Row) -> str:
 
 
 def _wait(row: Row) -> str:
-    return f"waits for {str(row['kind']).lower()} {row['name']} with key {row['correlation_key']}"
+    what = f"waits for {str(row['kind']).lower()} {row['name']} with key {row['correlation_key']}"
+    if row["kind"] != "Message" or row.get("correlation_key") is None:
+        return what
+    typed = shlex.join(["pgbpm", "message", str(row["name"]), str(row["correlation_key"])])
+    return f"{what} → {typed}"
 
 
 def _incident(row: Row) -> str:
-    what = f"incident {row['code']} at {_node(row)}: {row['message']}"
-    return f"{what} → pgbpm incidents resolve {row['incident_id']}"
+    what = f"incident {row['code']} at {_node(row)}: {incident_reason(row)}"
+    return f"{what} → {incident_steps(row, row['instance_key'])}"
 
 
 def _approval(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""``pgbpm start|ps|show|message|cancel``: process instances."""
+"""``pgbpm start|ps|show|set|message|cancel``: process instances."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import psycopg
 
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.drawing import draw_instance
-from pgbpm.cli.lookup import INSTANCE
+from pgbpm.cli.lookup import INSTANCE, RUNNING
 from pgbpm.cli.output import emit, emit_json, table
 from pgbpm.cli.progress import with_progress
 from pgbpm.cli.values import variables_of, variables_options
@@ -134,6 +135,8 @@ def ps(
             """,
             {"tenant": app.tenant, "status": status, "code": code, "key": key, "limit": limit},
         ).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
     if as_json:
         emit_json(rows)
     else:
@@ -186,6 +189,35 @@ def show(app: App, instance: str, last: int, as_json: bool) -> None:
         click.echo(draw_instance(state, history))
 
 
+@click.command("set")
+@click.argument("instance", metavar="ID|KEY")
+@variables_options
+@click.option("--actor", help="On whose behalf (default: the database role).")
+@json_option
+@pass_app
+def set_variables(
+    app: App,
+    instance: str,
+    variables: str | None,
+    pairs: tuple[str, ...],
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Set variables of a running process instance by hand, for instance to mend an incident.
+
+    Only those named change; prints all variables as they are now.
+    """
+    given = variables_of(variables, pairs)
+    if not given:
+        raise click.UsageError("nothing to set: give --var NAME=VALUE or --variables")
+    with app.connect() as conn:
+        row = app.call(
+            conn, "set_variables", p_variables=given, p_actor=actor,
+            p_process_instance_id=RUNNING.find(conn, app.tenant, instance),
+        )[0]  # fmt: skip
+    emit(row["set_variables"], as_json)
+
+
 @click.command()
 @click.argument("name")
 @click.argument("key")
@@ -205,11 +237,18 @@ def message(
     as_json: bool,
 ) -> None:
     """Send the message NAME with correlation key KEY to whoever waits for it, or will."""
+    payload = variables_of(variables, pairs)
     with app.connect() as conn:
-        row = app.call(
-            conn, "correlate_message", p_name=name, p_correlation_key=key,
-            p_payload=variables_of(variables, pairs), p_ttl=ttl, p_message_id=message_id,
-        )[0]  # fmt: skip
+        try:
+            row = app.call(
+                conn, "correlate_message", p_name=name, p_correlation_key=key,
+                p_payload=payload, p_ttl=ttl, p_message_id=message_id,
+            )[0]  # fmt: skip
+        except (psycopg.errors.InvalidDatetimeFormat, psycopg.errors.DatetimeFieldOverflow):
+            raise click.BadParameter(
+                f"{ttl!r} is no interval; write '2 hours' or '30 days', at most '365 days'",
+                param_hint="--ttl",
+            ) from None
         wake_runners(conn)
     emit(row, as_json)
 
@@ -230,4 +269,4 @@ def cancel(app: App, instance: str, reason: str | None, actor: str | None, as_js
     emit(row, as_json)
 
 
-COMMANDS = [start, ps, show, message, cancel]
+COMMANDS = [start, ps, show, set_variables, message, cancel]

@@ -24,11 +24,12 @@ class Kind:
     id_column: str
     is_open: str = "true"
 
-    def find(self, conn: Connection, tenant: str, typed: str) -> str:
+    def find(self, conn: Connection, tenant: str, typed: str, closed: Kind | None = None) -> str:
         """The id of the only row that ``typed`` means.
 
-        A whole id is given back unseen (the call that follows says whether it exists). Raises
-        :class:`PgbpmError` if nothing fits or several rows do.
+        A whole id is given back unseen (the call that follows says whether it exists). If nothing
+        open fits, the newest of ``closed`` does: the call that follows says what became of it.
+        Raises :class:`PgbpmError` if nothing fits or several rows do.
         """
         digits = typed.replace("-", "")
         if re.fullmatch(r"[0-9a-fA-F]{32}", digits):
@@ -38,6 +39,12 @@ class Kind:
             rows = self._by_beginning(conn, tenant, digits)
         if len(rows) == 1:
             return str(rows[0]["id"])
+        if not rows and closed is not None:
+            rows = closed._by_key(conn, tenant, typed)
+            if not rows and _HEX.fullmatch(digits):
+                rows = closed._by_beginning(conn, tenant, digits)
+            if rows:
+                return str(rows[0]["id"])
         if not rows:
             raise PgbpmError(
                 f"no {self.name} fits {typed!r}",
@@ -70,7 +77,13 @@ class Kind:
 
 
 INSTANCE = Kind("process instance", "instance", "process_instance_id")
+RUNNING = Kind(
+    "running process instance", "instance", "process_instance_id",
+    "v.status in ('Running', 'Suspended')",
+)  # fmt: skip
 TASK = Kind("open task", "task", "task_id", "v.state in ('Ready', 'Executing', 'Held')")
+USER_TASK = Kind("task of a person", "task", "task_id", "v.task_type = 'bpm:user'")
+ANY_APPROVAL = Kind("approval", "approval", "approval_id")
 APPROVAL = Kind("pending approval", "approval", "approval_id", "v.status = 'Pending'")
 INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")
 DEAD_LETTER = Kind("open dead letter", "dead_letter", "dead_letter_id", "v.state = 'Open'")

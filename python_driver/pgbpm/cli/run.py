@@ -15,9 +15,10 @@ from click.core import ParameterSource
 from pgbpm.cli.app import App, pass_app
 from pgbpm.cli.output import emit_json
 from pgbpm.db import Database
+from pgbpm.loading import load_worker
 from pgbpm.logs import configure_logs
 from pgbpm.runner import Runner
-from pgbpm.worker import Worker, load_worker
+from pgbpm.worker import Worker
 
 logger = logging.getLogger("pgbpm.runner")
 
@@ -94,7 +95,8 @@ async def _run(database: Database, worker: Worker, **options: Any) -> Runner:
         if told:
             os._exit(130)
         told = True
-        logger.info("%s: draining (again: exit at once)", number.name)
+        if not runner.away:  # else the runner says what becomes of it
+            logger.info("%s: draining (again: exit at once)", number.name)
         runner.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
-from pgbpm.cli.lookup import APPROVAL, DEAD_LETTER, INCIDENT, TASK
+from pgbpm.cli.lookup import (
+    ANY_APPROVAL,
+    APPROVAL,
+    DEAD_LETTER,
+    INCIDENT,
+    TASK,
+    USER_TASK,
+)
 from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.reasons import incident_reason, incident_steps
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
+from pgbpm.db import Connection
+from pgbpm.errors import PgbpmError
 
 Row = dict[str, Any]
 
@@ -23,16 +34,34 @@ all_option = click.option("--all", "everything", is_flag=True, help="Also what i
 
 
 def listing(
-    app: App, query: str, values: Row, shown: dict[str, str], as_json: bool, empty: str
+    app: App,
+    query: str,
+    values: Row,
+    shown: dict[str, str],
+    as_json: bool,
+    empty: str,
+    *,
+    derived: Callable[[Row], Row] = dict,
+    below: Callable[[list[Row]], Iterable[str]] = lambda _: (),
 ) -> None:
-    """Run a query of a view and print it; ``shown`` maps headings of the table to columns."""
+    """Run a query of a view and print it; ``shown`` maps headings of the table to columns.
+
+    For people only: ``derived`` changes a row before it is shown, ``below`` gives lines to print
+    below the table.
+    """
     with app.connect() as conn:
         rows = conn.execute(query, {"tenant": app.tenant, **values}).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
     if as_json:
         emit_json(rows)
     else:
-        short = [{head: row[column] for head, column in shown.items()} for row in rows]
+        short = [
+            {head: row[column] for head, column in shown.items()} for row in map(derived, rows)
+        ]
         emit(short, False, empty=empty)
+        for line in below(rows):
+            click.echo(line)
         if len(rows) == values.get("limit"):
             click.echo(f"({len(rows)} shown; more with --limit)")
 
@@ -107,8 +136,9 @@ def complete(
         raise click.UsageError("--actor is for people's tasks; a service task has its worker")
     given = variables_of(variables, pairs)
     with app.connect() as conn:
-        found = TASK.find(conn, app.tenant, task)
+        found = TASK.find(conn, app.tenant, task, closed=USER_TASK)
         if fencing_token is None:
+            _refuse_workers_task(conn, app.tenant, found)
             rows = app.call(
                 conn, "complete_user_task", p_task_id=found, p_variables=given, p_actor=actor
             )
@@ -119,6 +149,20 @@ def complete(
             )  # fmt: skip
         wake_runners(conn)
     emit(rows[0], as_json)
+
+
+def _refuse_workers_task(conn: Connection, tenant: str, task: str) -> None:
+    row = conn.execute(
+        "select t.task_type, t.worker_id, t.state from bpm.task t"
+        " where t.tenant_id = %s and t.task_id = %s",
+        [tenant, task],
+    ).fetchone()
+    if row is not None and row["task_type"] != "bpm:user":
+        by = f", claimed by {row['worker_id']}" if row["state"] == "Executing" else ""
+        raise PgbpmError(
+            f"task {task} is for workers ({row['task_type']}, {row['state']}{by}), not for people",
+            hint="whoever claimed it completes it with --fencing-token N; pgbpm run does so",
+        )
 
 
 # -- approvals -----------------------------------------------------------------------------------
@@ -153,8 +197,8 @@ def approvals(app: App, everything: bool, limit: int, as_json: bool) -> None:
 def _decide(app: App, approval: str, decision: str, note: str | None, actor: str | None) -> Row:
     with app.connect() as conn:
         row = app.call(
-            conn, "decide_approval", p_approval_id=APPROVAL.find(conn, app.tenant, approval),
-            p_decision=decision, p_note=note, p_actor=actor,
+            conn, "decide_approval", p_decision=decision, p_note=note, p_actor=actor,
+            p_approval_id=APPROVAL.find(conn, app.tenant, approval, closed=ANY_APPROVAL),
         )[0]  # fmt: skip
         wake_runners(conn)
     return row
@@ -208,7 +252,8 @@ def list_dead_letters(app: App, everything: bool, limit: int, as_json: bool) -> 
         """
         select d.dead_letter_id, d.process_instance_id, d.business_key, d.kind, d.task_id,
                d.incident_id, d.error, d.state, d.created_at, d.closed_by, d.closed_at,
-               coalesce(d.error ->> 'message', d.error #>> '{}') as reason
+               coalesce(concat_ws(': ', d.error ->> 'type', nullif(d.error ->> 'message', '')),
+                        d.error #>> '{}') as reason
           from bpm.dead_letter d
          where d.tenant_id = %(tenant)s and (%(everything)s or d.state = 'Open')
          order by d.dead_letter_id limit %(limit)s
@@ -295,7 +340,18 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
         },
         as_json,
         "no incidents",
+        derived=lambda row: {**row, "message": incident_reason(row)},
+        below=_next_steps,
     )  # fmt: skip
+
+
+def _next_steps(rows: list[Row]) -> Iterator[str]:
+    """What to type for each incident that is about variables."""
+    for row in rows:
+        key = row["business_key"] or str(row["process_instance_id"])
+        steps = incident_steps(row, key)
+        if row["state"] == "Open" and steps.startswith("pgbpm set"):
+            yield f"{key} → {steps}"
 
 
 @incidents.command()
@@ -307,12 +363,26 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
 def resolve(app: App, incident: str, attempts: int, actor: str | None, as_json: bool) -> None:
     """Drive the stopped token again, after what stopped it was mended."""
     with app.connect() as conn:
+        found = INCIDENT.find(conn, app.tenant, incident)
         row = app.call(
-            conn, "resolve_incident", p_attempts=attempts, p_actor=actor,
-            p_incident_id=INCIDENT.find(conn, app.tenant, incident),
-        )[0]  # fmt: skip
+            conn, "resolve_incident", p_attempts=attempts, p_actor=actor, p_incident_id=found
+        )[0]
         wake_runners(conn)
-    emit(row, as_json)
+        again = conn.execute(_STOPPED_AGAIN, {"tenant": app.tenant, "incident": found}).fetchall()
+    emit(row | ({"stopped_again": again} if again and as_json else {}), as_json)
+    if not as_json:
+        for new in again:
+            click.echo(f"stopped again: {new['code']}: {incident_reason(new)}", err=True)
+            click.echo(f"  hint: {incident_steps(new, str(new['process_instance_id']))}", err=True)
 
+
+_STOPPED_AGAIN = """
+    select n.incident_id, n.process_instance_id, n.code, n.message, n.detail
+      from bpm.incident r
+      join bpm.incident n
+        on n.tenant_id = r.tenant_id and n.workflow_instance_id = r.workflow_instance_id
+       and n.token_id = r.token_id and n.incident_id <> r.incident_id and n.state = 'Open'
+     where r.tenant_id = %(tenant)s and r.incident_id = %(incident)s and r.state <> 'Open'
+"""
 
 COMMANDS = [tasks, complete, approvals, approve, reject, dead_letters, incidents]

@@ -9,8 +9,8 @@ A project's server keeps everything in one state folder (``.pgbpm``)::
     server.lock   held while somebody starts, stops or repairs
     users.lock    shared by all commands that rely on a self-started server
 
-The socket lies in a fresh private folder of the temporary directory: socket paths have to be
-short, and only our own user and root may connect through it.
+The socket lies in a private folder of the temporary directory (:mod:`pgbpm.server.sockets`):
+socket paths have to be short, and only our own user and root may connect through it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from pgbpm.errors import ServerError
 from pgbpm.server import process
 from pgbpm.server.binaries import SHARED_HOME, Binaries, find_binaries, readable_for
 from pgbpm.server.osuser import OsUser, server_user
+from pgbpm.server.sockets import make_socket_dir, remove_socket_dir
 
 SUPERUSER = "postgres"
 DATABASE = "bpm"
 SOCKET_PORT = 5432
 _EPHEMERAL_PREFIX = "pgbpm-run-"
 _LOG_LIMIT = 20_000_000
-_SOCKET_LIMIT = 100
 
 State = Literal["absent", "stopped", "crashed", "starting", "running", "stopping"]
 
@@ -86,6 +86,8 @@ class EmbeddedServer:
         self._child: subprocess.Popen[bytes] | None = None
         self._child_of = 0
         self._users: int | None = None
+        self.announce = True
+        """Whether a new database is told on standard error."""
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -176,11 +178,9 @@ class EmbeddedServer:
             self._initialise(binaries, user, data_dir)
         else:
             _clear_stale_pid_file(data_dir)
-        if info:
-            _remove_socket_dir(info)
         info = {
             "data_dir": str(data_dir),
-            "socket_dir": str(_make_socket_dir(user)),
+            "socket_dir": str(make_socket_dir(user, data_dir, info.get("socket_dir"))),
             "port": self.config.port,
             "bin_dir": str(binaries.bin_dir),
             "version": binaries.version,
@@ -189,11 +189,7 @@ class EmbeddedServer:
             "owner_pid": os.getpid() if mode == "child" else None,
         }
         self._write("server.json", json.dumps(info, indent=2))
-        try:
-            self._launch(binaries, user, data_dir, info, mode)
-        except ServerError:
-            _remove_socket_dir(info)
-            raise
+        self._launch(binaries, user, data_dir, info, mode)
         if _prepare_database(self._url(info)):
             return True
         self._stop_now()
@@ -214,6 +210,12 @@ class EmbeddedServer:
 
     def _initialise(self, binaries: Binaries, user: OsUser, data_dir: Path) -> None:
         """``initdb`` beside the final place, then a rename: a killed one leaves nothing half."""
+        if self.announce:
+            here = Path.cwd()
+            near = self.state_dir.is_relative_to(here)
+            place = f"./{self.state_dir.relative_to(here)}" if near else str(self.state_dir)
+            print(f"new embedded database in {place} (initdb, a moment …)", file=sys.stderr)
+            self.announce = False
         scratch = data_dir.with_name("data.new")
         for leftover in (scratch, data_dir):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -293,35 +295,67 @@ class EmbeddedServer:
             self._child = None
         else:
             process.interrupt_and_wait(status.pid, self.config.stop_timeout_s)
-        _remove_socket_dir(self._info())
         return True
+
+    def forget_socket(self) -> None:
+        """Remove the folder of the socket, when the data are about to be removed too."""
+        remove_socket_dir(self._info().get("socket_dir"))
 
     # -- self-started: shared by the commands of one project -------------------------------------
 
     def acquire(self) -> ServerStatus:
-        """Use the server: as it runs, or started as our child. Pair with :meth:`release`."""
+        """Use the server: as it runs, or started. Pair with :meth:`release`.
+
+        What we start is our child, with two exceptions: a server that was started for good and
+        has crashed, and one that is missing while others (a runner) go on counting on it. Those
+        are started as daemons: we would have to stay as long as the others.
+        """
         self.state_dir.mkdir(parents=True, exist_ok=True)
         self._users = os.open(self.state_dir / "users.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        alone = self._only_user()
+        if not alone:
+            fcntl.flock(self._users, fcntl.LOCK_SH)  # waits for the first one, which starts it
+            alone = self._only_user()
+            if not alone:
+                fcntl.flock(self._users, fcntl.LOCK_SH)
+        status = self.status()
+        if status.state != "running":
+            crashed = status.state == "crashed" and self._info()["mode"] == "daemon"
+            if crashed or not alone:
+                why = "had crashed" if crashed else "was gone while other commands count on it"
+                status = self.start("daemon")
+                print(f"the server {why}; started again", file=sys.stderr)
+            else:
+                status = self.start("child")
         fcntl.flock(self._users, fcntl.LOCK_SH)
-        return self.start("child")
+        return status
 
     def release(self) -> None:
-        """Stop the server if we started it, after the other commands that use it have ended."""
+        """Stop the server if it is our child, after the other commands that use it have ended."""
         if self._users is None:
             return
         try:
-            if self._child is not None and self._child_of == os.getpid():
+            child = self._child
+            if child is not None and self._child_of == os.getpid() and child.poll() is None:
                 self._wait_for_users()
-                self.stop()
+                if child.poll() is None:
+                    self.stop()
         finally:
             os.close(self._users)
             self._users = None
 
-    def _wait_for_users(self) -> None:
+    def _only_user(self) -> bool:
+        """Whether nobody else uses the server; if so, others wait until we let them in."""
         assert self._users is not None
         try:
             fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            return False
+        return True
+
+    def _wait_for_users(self) -> None:
+        assert self._users is not None
+        if not self._only_user():
             print("waiting for other pgbpm commands that use this server …", file=sys.stderr)
             with contextlib.suppress(KeyboardInterrupt):
                 fcntl.flock(self._users, fcntl.LOCK_EX)
@@ -360,11 +394,13 @@ def ephemeral_server(config: ServerConfig | None = None) -> Iterator[EmbeddedSer
     home.chmod(0o755)
     with _locked(home / "owner.lock"):
         server = EmbeddedServer(home / "state", config)
+        server.announce = False
         try:
             server.start("child")
             yield server
         finally:
             server.stop()
+            server.forget_socket()
             shutil.rmtree(home, ignore_errors=True)
 
 
@@ -379,7 +415,7 @@ def _sweep(base: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 server = EmbeddedServer(home / "state")
                 server.stop()
-                _remove_socket_dir(server._info())
+                server.forget_socket()
                 shutil.rmtree(home)
             finally:
                 os.close(lock)
@@ -448,20 +484,6 @@ def _clear_stale_pid_file(data_dir: Path) -> None:
     lines = _pid_file(data_dir)
     if lines and not process.works_in(int(lines[0]), data_dir):
         (data_dir / "postmaster.pid").unlink(missing_ok=True)
-
-
-def _make_socket_dir(user: OsUser) -> Path:
-    base = tempfile.gettempdir()
-    if len(base) + 40 > _SOCKET_LIMIT:
-        base = "/tmp"
-    folder = Path(tempfile.mkdtemp(prefix="pgbpm-", dir=base))
-    user.own(folder)
-    return folder
-
-
-def _remove_socket_dir(info: dict[str, Any]) -> None:
-    if info.get("socket_dir"):
-        shutil.rmtree(info["socket_dir"], ignore_errors=True)
 
 
 def _read_from(log: Path, begin: int) -> str:

@@ -1,6 +1,6 @@
 -- bpm.set_setting: known names, right values, audited, for admins of the tenant without a name.
 begin;
-select plan(26);
+select plan(27);
 
 select is(bpm.set_setting('engine.loop_budget', '5000'), '5000'::jsonb, 'sets, and gives back what is set');
 select is(bpm_core.setting_value('engine.loop_budget', '1'), '5000'::jsonb, 'which is read instead of the default');
@@ -18,12 +18,12 @@ select is((select s.updated_by from bpm_core.setting s), 'ann', 'under the actor
 
 select lives_ok(format('select bpm.set_setting(%L, %L)', x.name, x.value), format('%s takes %s', x.name, x.value))
   from (values ('engine.approval_required_task_types', '["release-order"]'), ('engine.approval_required_task_types', '[]'),
-               ('engine.timer_poll_interval_ms', '10'), ('engine.timer_batch_size', '10000'), ('engine.max_variables_bytes', '65536'),
+               ('engine.timer_poll_interval_ms', '10'), ('engine.timer_batch_size', '1000'), ('engine.max_variables_bytes', '65536'),
                ('engine.max_value_bytes', '1e6'), ('catalog.max_bpmn_bytes', '5000000')) x(name, value);
 select throws_ok(format('select bpm.set_setting(%L, %L)', x.name, x.value), 'BP400', null, format('%s does not take %s', x.name, x.value))
   from (values ('engine.approval_required_task_types', '["a", 1]'), ('engine.approval_required_task_types', '[""]'),
                ('engine.approval_required_task_types', '"a"'), ('engine.loop_budget', '0'), ('engine.loop_budget', '1.5'),
-               ('engine.loop_budget', '"10"'), ('engine.max_variables_bytes', '1024'), ('engine.loop_budgets', '10'), (null, '10')) x(name, value);
+               ('engine.loop_budget', '"10"'), ('engine.max_variables_bytes', '1024'), ('engine.loop_budgets', '10'), ('engine.timer_batch_size', '1001'), (null, '10')) x(name, value);
 select is((select count(*) from bpm_core.setting), 7::bigint, 'what was refused changed nothing');
 
 select * from finish();

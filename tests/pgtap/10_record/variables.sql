@@ -1,6 +1,6 @@
 -- What maps of variables are taken, and their wire forms.
 begin;
-select plan(24);
+select plan(33);
 
 -- variables_fault
 select is(bpm_core.variables_fault(x.v), null, format('%s is fine', x.v))
@@ -22,6 +22,21 @@ select matches(bpm_core.variables_fault(jsonb_build_object('a', repeat('x', 1000
 select is(bpm_core.decode_variables('{"a": 1}'), '{"a": 1}', 'plain values stay');
 select is(bpm_core.decode_variables('{"a": "__var:1:{\"b\": [2]}", "c": "x"}'), '{"a": {"b": [2]}, "c": "x"}', 'the wire form of JSON is taken off');
 select is(bpm_core.decode_variables('{"a": "__encrypted:abc"}'), '{"a": "__encrypted:abc"}', 'what is encrypted stays opaque');
+
+-- Depth: what parses where little stands on the stack must still be copied deep inside a command
+create function pg_temp.nested(p_depth integer) returns text language sql as $$ select repeat('[', p_depth) || repeat(']', p_depth) $$;
+select is(bpm_core.variables_fault(format('{"a": %s}', pg_temp.nested(499))::jsonb), null, '500 levels are fine');
+select is(bpm_core.variables_fault(jsonb_build_object('a', '__var:1:' || pg_temp.nested(499))), null, 'in wire form, too');
+select matches(bpm_core.variables_fault(format('{"a": %s}', pg_temp.nested(501))::jsonb), 'nested deeper than 500', 'more are not');
+select matches(bpm_core.variables_fault(jsonb_build_object('a', '__var:1:' || pg_temp.nested(x.depth))), 'no wire form', format('nor %s in wire form', x.depth))
+  from (values (501), (40000)) x(depth);
+-- Size: that of the value, however it is stored
+create temp table stored on commit drop as
+select jsonb_build_object('a', repeat('x', 3000000)) as large, format('{"a": %s}', pg_temp.nested(5000))::jsonb as deep;
+select ok((select pg_column_size(s.large) < 65536 from stored s), 'small where it is stored');
+select matches((select bpm_core.variables_fault(s.large) from stored s), 'Variables of 3000', 'large for us');
+select matches((select bpm_core.variables_fault(s.deep) from stored s), 'nested deeper', 'one that is deep is found, too');
+select ok((select not bpm_core.is_plain(s.large) and not bpm_core.is_plain(s.deep) from stored s), 'neither is plain');
 
 -- is_plain never passes what the others would change or refuse
 select is_empty($$

@@ -55,9 +55,15 @@ insert into golden values
   -- encrypted values are not compared
   ('${x == "a"}', '{"x": "__encrypted:a"}', null), ('${x != "a"}', '{"x": "__encrypted:a"}', null), ('${x < "a"}', '{"x": "__encrypted:a"}', null),
   ('${a == b}', '{"a": "__encrypted:a", "b": "__encrypted:a"}', null), ('${empty x}', '{"x": "__encrypted:a"}', false), ('${x == null}', '{"x": "__encrypted:a"}', false),
+  -- nor is what stands behind them missing
+  ('${x.a == 1}', '{"x": "__encrypted:a"}', null), ('${x.a != 1}', '{"x": "__encrypted:a"}', null), ('${x.a == null}', '{"x": "__encrypted:a"}', null),
+  ('${x.a.b}', '{"x": {"a": "__encrypted:a"}}', null), ('${empty x.a}', '{"x": "__encrypted:a"}', null), ('${!x.a}', '{"x": "__encrypted:a"}', null),
+  ('${x.a == y}', '{"x": "__encrypted:a"}', null), ('${y == x.a}', '{"x": "__encrypted:a"}', null), ('${x.a == 1 || true}', '{"x": "__encrypted:a"}', true),
+  ('${x.a > 1}', '{"x": "__encrypted:a"}', null), ('${x.a == 1}', '{"x": "plain"}', false), ('${x.a == y.b}', '{"y": {"b": null}}', true),
   -- FEEL, as far as it means the same
   ('= amount > 1000', '{"amount": 1001}', true), ('=x = "a"', '{"x": "a"}', true), ('= x != 1 and not(y)', '{}', true), ('= số tiền >= 5', '{"số tiền": 5}', true),
-  ('= order.line count = 2 or false', '{"order": {"line count": 2}}', true), ('= x = null', '{}', true);
+  ('= order.line count = 2 or false', '{"order": {"line count": 2}}', true), ('= x = null', '{}', true),
+  ('= has some items', '{"has some items": true}', true), ('= is urgent and x.in', '{"is urgent": true, "x": {"in": true}}', true);
 
 create temp table wrong (source text, problem text);
 insert into wrong values
@@ -85,6 +91,17 @@ insert into wrong values
   ('${"open}', '" is not understood here (position 3)'),
   ('= a == b', '== is not understood here (position 5)'),
   ('= a && b', '&& is not understood here (position 5)'),
+  -- Words of FEEL beyond what we read are no names: read as one, they would be missing and so false
+  ('= x in y', 'in is not understood (position 5)'),
+  ('= order.state in allowed and c = 1', 'in is not understood (position 15)'),
+  ('= x between a and b', 'between is not understood (position 5)'),
+  ('= if a then b else c', 'if is not understood (position 3)'),
+  ('= a or if b and c then d else e', 'if is not understood (position 8)'),
+  ('= for x in a return x', 'for is not understood (position 3)'),
+  ('= some x in a satisfies x', 'some is not understood (position 3)'),
+  ('= every x in a satisfies x', 'every is not understood (position 3)'),
+  ('= x instance of string', 'instance of is not understood (position 5)'),
+  ('= x is defined', 'is defined is not understood (position 5)'),
   ('${a; drop table x}', '; is not understood here (position 4)');
 
 select plan((select count(*)::integer from golden) + (select count(*)::integer from wrong) + 8);

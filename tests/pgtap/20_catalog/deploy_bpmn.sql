@@ -1,6 +1,6 @@
 -- Versions, identity, pins, approval, several processes, and what a refused deploy leaves behind: nothing.
 begin;
-select plan(52);
+select plan(53);
 
 create function pg_temp.deployed(p_xml text, p_name text default null) returns text language sql as $$
   select string_agg(d.code || ' ' || d.version || case when d.is_new then ' new' else '' end, ', ') from bpm.deploy_bpmn(p_xml, p_name) d
@@ -24,8 +24,9 @@ select is((select w.published_version_id from bpm_core.workflow_definition w whe
   (select b.workflow_version_id from bpm_core.process_definition d join bpm_core.process_workflow_binding b on b.process_version_id = d.published_version_id where d.code = 'p'),
   'its workflow too');
 select is(pg_temp.deployed(test.linear('p', 'c')), 'p 3 new', 'numbers go on from the last');
-select is(pg_temp.deployed(test.linear('p', 'c') || E'\n'), 'p 4 new', 'any change of the file is a new version');
-select is(pg_temp.deployed(test.linear('p', 'c') || E'\n', 'Another name'), 'p 5 new', 'and so is another name');
+select is(pg_temp.deployed(test.linear('p', 'c') || E'\r\n'), 'p 3', 'space at the end of the file is no change');
+select is(pg_temp.deployed(E'\n' || test.linear('p', 'c')), 'p 4 new', 'any other change of the file is a new version');
+select is(pg_temp.deployed(E'\n' || test.linear('p', 'c'), 'Another name'), 'p 5 new', 'and so is another name');
 select is((select d.name from bpm.definition d where d.code = 'p' and d.version = 5), 'Another name', 'which it carries');
 update bpm_core.process_version v set status = 'Deprecated' where v.version = 2;
 select is(pg_temp.deployed(test.linear('p', 'a', 'b')), 'p 6 new', 'a deprecated version does not come back');

@@ -46,7 +46,7 @@ select is(pg_temp.binding(x.task)::text, x.binding, x.task)
     ('<userTask id="n" flowable:assignee="ann" flowable:candidateGroups="sales"/>', '(,,,ann,{sales})'),
     ('<userTask id="n"><extensionElements><zeebe:assignmentDefinition assignee="ann" candidateGroups="sales"/></extensionElements></userTask>', '(,,,ann,{sales})'),
     ('<userTask id="n" bpm:assignee="ann" camunda:assignee="bob"/>', '(,,,ann,{})'),
-    ('<userTask id="n" camunda:assignee="${boss}" camunda:candidateGroups="${groups}"/>', '(,,,,{})'),
+    ('<userTask id="n" camunda:assignee="${boss}" camunda:candidateGroups="${groups}"/>', '(,,,${boss},{})'),
     ('<laneSet><lane id="l" name="Sales"><flowNodeRef>n</flowNodeRef></lane></laneSet><userTask id="n"/>', '(,,,,{Sales})'),
     ('<laneSet><lane id="l" name="Sales"><flowNodeRef>n</flowNodeRef></lane></laneSet><userTask id="n" camunda:candidateGroups="ops"/>', '(,,,,{ops})')) x (task, binding);
 select is((bpm_core.drawn_binding('{"bpm:retries": "0", "bpm:lease": "PT0S", "bpm:priority": "x"}', '{}', null)).problem,

@@ -1,6 +1,6 @@
 -- Durations, dates, cycles and the grid of a timer.
 begin;
-select plan(69);
+select plan(71);
 
 select is(bpm_core.parse_duration(x.text), x.expected::interval, coalesce(x.text, 'null') || ' is a duration')
   from (values ('PT5M', '5 minutes'), ('PT1S', '1 second'), ('P1Y2M3W4DT5H6M7S', '1 year 2 months 25 days 5:06:07'), ('P2W', '14 days'), ('PT0.5S', '0.5 seconds'),
@@ -21,7 +21,7 @@ select results_eq($$select * from bpm_core.parse_cycle('R/P1D')$$, $$values (nul
 select results_eq($$select * from bpm_core.parse_cycle('R-1/P1D')$$, $$values (null::integer, null::timestamptz, interval '1 day')$$, 'for ever, written -1');
 select results_eq($$select * from bpm_core.parse_cycle('R2/2030-01-31T00:00:00Z/P1M')$$, $$values (2, timestamptz '2030-01-31 00:00+00', interval '1 month')$$, 'with a start');
 select is((select c.step from bpm_core.parse_cycle(x.text) c), null, x.text || ' is no cycle')
-  from (values ('R0/PT1S'), ('R3/PT0S'), ('R3'), ('PT1S'), ('R3/2030-01-31/2030-02-01'), ('R3/PT1H/2030-01-01'), ('0 0 12 * * ?'), ('Rx/PT1S')) x (text);
+  from (values ('R0/PT1S'), ('R3/PT0S'), ('R/PT0.999S'), ('R/PT0.000001S'), ('R3'), ('PT1S'), ('R3/2030-01-31/2030-02-01'), ('R3/PT1H/2030-01-01'), ('0 0 12 * * ?'), ('Rx/PT1S')) x (text);
 
 -- the first due time
 select results_eq($$select anchor_at, step, scheduled_at, remaining from bpm_core.timer_first('Duration', 'PT1S', '2030-01-01 00:00+00')$$,

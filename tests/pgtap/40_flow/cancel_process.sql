@@ -1,6 +1,6 @@
 -- bpm.cancel_process: ends a process with everything in it.
 begin;
-select plan(23);
+select plan(24);
 select test.deploy_everything() \gset
 create function pg_temp.all_of(p_process_instance_id uuid) returns text[] language sql as $$
   select array_agg(x.what order by x.what) from (
@@ -53,6 +53,7 @@ select throws_ok($$select * from bpm.cancel_process('00000000-0000-7000-8000-000
 select throws_ok($$select * from bpm.cancel_process(null)$$, 'BP404', null, 'no process');
 select throws_ok(format('select * from bpm.cancel_process(%L, p_tenant_id => ''nobody'')', :'e'), 'BP403', null, 'a tenant that is not ours');
 select throws_ok(format('select * from bpm.cancel_process(%L, null, '' '')', :'e'), 'BP400', null, 'an actor without a name');
+select throws_ok(format('select * from bpm.cancel_process(%L, repeat(''x'', 4001))', :'e'), 'BP422', null, 'a reason too long');
 select is(test.status(:'e'), 'Running', 'nothing was changed by them');
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();

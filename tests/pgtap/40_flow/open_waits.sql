@@ -1,6 +1,6 @@
 -- Message catch events and receive tasks: what they wait for, and by which key.
 begin;
-select plan(26);
+select plan(27);
 create function pg_temp.wait(p_process_instance_id uuid) returns text language sql as
 $$ select w ->> 'name' || ' ' || (w ->> 'correlation_key') from jsonb_array_elements(bpm.get_process(p_process_instance_id) -> 'waits') w $$;
 create function pg_temp.deploy(p_code text, p_event text, p_message text) returns void language sql as
@@ -27,6 +27,9 @@ select test.start('keyed', '{"order": {}}', 'B-3') as e \gset
 select is(test.incidents(:'e') || (select array_agg(i.detail::text) from bpm.incident i where i.process_instance_id = :'e'), '{"CorrelationKeyMissing wait","{\"path\": \"order.id\", \"message\": \"paid\"}"}', 'missing: an incident, with the path; the business key does not stand in');
 select test.start('keyed', '{"order": {"id": null}}', 'B-3') as f, test.start('keyed', '{"order": {"id": ["O"]}}', 'B-3') as g \gset
 select is(test.incidents(:'f') || test.incidents(:'g'), '{"CorrelationKeyMissing wait","CorrelationKeyMissing wait"}', 'so are null and an array');
+select array_agg(test.start('keyed', jsonb_build_object('order', jsonb_build_object('id', x.id))))::text as bad from unnest(array['', repeat('k', 301), '__encrypted:k']) x(id) \gset
+select is((select array_agg(distinct array_to_string(test.incidents(b), ',')) from unnest(:'bad'::uuid[]) b), '{CorrelationKeyMissing wait}',
+  'and texts no sender could name: empty, too long, encrypted');
 select bpm.set_variables(:'e', '{"order": {"id": "O-8"}}') is not null as mended \gset
 select bpm.resolve_incident(i.incident_id) is not null as resolved from bpm.incident i where i.process_instance_id = :'e' \gset
 select is(pg_temp.wait(:'e'), 'paid O-8', 'mended, it waits');

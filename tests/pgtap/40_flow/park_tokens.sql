@@ -1,6 +1,6 @@
 -- A token that does not rest is parked after the step budget; tick goes on with it; past the loop budget it is an incident (C24).
 begin;
-select plan(23);
+select plan(24);
 select bpm.set_setting('engine.loop_budget', '3000') is not null as set \gset
 
 -- A loop of gateways and manual tasks without an end
@@ -53,6 +53,7 @@ select test.tick('tokens') as t1 \gset
 select bpm.set_variables(:'l', '{"stop": true}') is not null as mended \gset
 select is(test.tick('tokens') || test.standing(:'l')::text, '1{"rest Waiting"}', 'a loop that ends within the budget rests at its task');
 select is((select t.steps || ' ' || t.visit from bpm_core.token t where t.workflow_instance_id = test.workflow(:'l')), '0 1', 'with a fresh budget');
+select is(bpm_core.resume_tokens('', array(select t.id from bpm_core.token t where t.workflow_instance_id = test.workflow(:'l'))) || test.standing(:'l')::text, '0{"rest Waiting"}', 'one that is not parked is not resumed: whoever was first has it');
 select test.complete_next('rest') as done \gset
 select is(test.status(:'l'), 'Completed', 'and ends');
 

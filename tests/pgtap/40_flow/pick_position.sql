@@ -1,6 +1,6 @@
 -- Positions of pickers (law 12): where a pick begins, and where it leaves the position.
 begin;
-select plan(22);
+select plan(28);
 create temp table at as select bpm_core.now() as now, '00000000-0000-7000-8000-000000000001'::uuid as id1, '00000000-0000-7000-8000-000000000002'::uuid as id2;
 -- A position ten seconds old: reached 1 s ago, safe 5 s ago, mark 3 s ago.
 create function pg_temp.position(p_change jsonb default '{}') returns bpm_core.pick_position language sql as $$
@@ -44,6 +44,11 @@ select is((select isfinite(e.safe_at)::text || e.mark_at from bpm_core.pick_end(
 -- A position survives the way to its caller and back
 select is(bpm_core.read_position(to_jsonb(pg_temp.position())), pg_temp.position(), 'written and read');
 select is(bpm_core.read_position(to_jsonb(e)), e, 'an infinite one, too') from bpm_core.pick_end(null, true, true, true, null, null, true, bpm_core.now()) e;
+select throws_ok(format('select bpm_core.read_position(to_jsonb(pg_temp.position()) || %L)', x.change), 'BP400', null, 'forged: ' || x.change)
+  from (values ('{"mark_at": "4714-11-24 00:00:00+00 BC"}'), ('{"full_at": "294276-12-31 23:59:59+00"}'), ('{"checked_at": "infinity"}'),
+               ('{"check_cost": "178000000 years"}'), ('{"reached_at": "x"}')) x(change);
+select is((select s.whole from bpm_core.pick_start(jsonb_populate_record(pg_temp.position(), '{"full_at": "9998-01-01Z"}'), bpm_core.now()) s), true,
+  'a whole scan in the future counts as none: the clock was set back');
 select is(bpm_core.read_position(null) is null and bpm_core.read_position('null') is null, true, 'none is none');
 
 -- The last row before the first that had to be skipped

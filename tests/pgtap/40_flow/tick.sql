@@ -35,6 +35,13 @@ select (k.done ->> 'timers')::integer as t3, k.positions as p3 from bpm.tick(2, 
 select (k.done ->> 'timers')::integer as t4 from bpm.tick(2, :'p3') k \gset
 select is(array[:t1, :t2, :t3, :t4], '{2,2,1,0}', 'at most the limit, until nothing is left');
 
+select bpm.set_setting('engine.timer_batch_size', '3') is not null as set \gset
+select count(test.start('timed')) as started from generate_series(1, 5) \gset
+select bpm.advance_clock(interval '40 seconds') is not null as moved \gset
+select (k.done ->> 'timers')::integer as t1 from bpm.tick() k \gset
+select (k.done ->> 'timers')::integer as t2 from bpm.tick(null) k \gset
+select is(array[:t1, :t2], '{3,2}', 'without a limit the setting is it');
+
 -- A straggler behind every position is found by a look back or the half-minute scan
 select k.positions as p from bpm.tick() k \gset
 select test.start('timed') as late \gset
@@ -45,7 +52,6 @@ select is((select (k.done ->> 'timers')::integer from bpm.tick(p_positions => :'
 -- Refused
 select throws_ok($$select * from bpm.tick(0)$$, 'BP422', null, 'limit 0');
 select throws_ok($$select * from bpm.tick(1001)$$, 'BP422', null, 'limit 1001');
-select throws_ok($$select * from bpm.tick(null)$$, 'BP422', null, 'no limit');
 select throws_ok($$select * from bpm.tick(10, '"x"')$$, 'BP400', null, 'positions that are a text');
 select throws_ok($$select * from bpm.tick(10, '[1]')$$, 'BP400', null, 'an array');
 select throws_ok($$select * from bpm.tick(10, '{"timers": 5}')$$, 'BP400', null, 'a number for a kind');

@@ -1,6 +1,6 @@
 -- bpm.claim_tasks: hands out ready tasks, each with a lease and a fencing token.
 begin;
-select plan(44);
+select plan(45);
 select test.deploy('order',
   test.service('pack', 'bpm:lease="PT45S"') || test.service('rush', 'bpm:priority="high"') || test.service('later', 'bpm:priority="low"')
   || '<userTask id="look"/><parallelGateway id="fork"/><endEvent id="end"/>'
@@ -82,6 +82,7 @@ select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', null)$$, 'BP422'
 select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', 1, interval '999 milliseconds')$$, 'BP422', null, 'a lease under a second');
 select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', 1, interval '1 day 1 second')$$, 'BP422', null, 'a lease over a day');
 select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', 1, interval '-1 minute')$$, 'BP422', null, 'a lease below nothing');
+select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', p_request_id => repeat('r', 301))$$, 'BP422', null, 'an over-long request id');
 select throws_ok($$select * from bpm.claim_tasks('w', '{pack}', p_tenant_id => 'nobody')$$, 'BP403', null, 'a tenant that is not ours');
 select is((select count(*) from bpm.claim_tasks('w', '{later}', 1000, interval '1 day')), 3::bigint, 'the bounds themselves are taken');
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');

@@ -1,6 +1,6 @@
 -- bpm.discard_dead_letter: closes a letter without doing its work again.
 begin;
-select plan(11);
+select plan(12);
 select test.deploy('job', test.service('work', 'bpm:retries="1"') || '<endEvent id="end"/>' || test.flows('start>work', 'work>end')) \gset
 select test.start('job') as a \gset
 select test.fail_next('work') as task \gset
@@ -23,6 +23,7 @@ select bpm.requeue_dead_letter(d.dead_letter_id) is not null as requeued from bp
 select throws_ok(format('select * from bpm.discard_dead_letter(%L)', d.dead_letter_id), 'BP409', null, 'one that was requeued') from bpm.dead_letter d where d.state = 'Requeued';
 select throws_ok($$select * from bpm.discard_dead_letter('00000000-0000-7000-8000-000000000001')$$, 'BP404', null, 'one that is not there');
 select throws_ok(format('select * from bpm.discard_dead_letter(%L, p_tenant_id => ''nobody'')', :'letter'), 'BP403', null, 'a tenant that is not ours');
+select throws_ok(format('select * from bpm.discard_dead_letter(%L, repeat(''x'', 4001))', :'letter'), 'BP422', null, 'a reason too long');
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;

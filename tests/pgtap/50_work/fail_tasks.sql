@@ -1,6 +1,6 @@
 -- bpm.fail_tasks: attempts that failed; retried after a backoff, or buried.
 begin;
-select plan(54);
+select plan(55);
 select test.deploy('job', test.service('work') || '<endEvent id="end"/>' || test.flows('start>work', 'work>end')) \gset
 select test.deploy('once', test.service('try', 'bpm:retries="1"') || '<endEvent id="end"/>' || test.flows('start>try', 'try>end')) \gset
 
@@ -116,6 +116,8 @@ select throws_ok(format(:'call', '"retryable": "yes"'), 'BP400', null, 'retryabl
 select throws_ok(format(:'call', '"retry_in_seconds": -1'), 'BP400', null, 'a time before now');
 select throws_ok(format(:'call', '"retry_in_seconds": 31536001'), 'BP400', null, 'a time over a year');
 select throws_ok(format(:'call', '"retry_in_seconds": "5"'), 'BP400', null, 'a time that is text');
+select is((bpm_core.parse_failures('[{"task_id": "00000000-0000-0000-0000-000000000000", "fencing_token": 1, "retry_in_seconds": 1e-400}]'))[1].retry_in,
+  interval '0', 'a time too short for a double is none');
 select throws_ok(format(:'call', format('"error": "%s"', (select string_agg(md5(n::text), '') from generate_series(1, 3000) n))), 'BP400', null, 'an error over 64 kB');
 select throws_ok(format(:'call', '"variables": {}'), 'BP400', null, 'an unknown key');
 select throws_ok($$select * from bpm.fail_tasks('5')$$, 'BP400', null, 'no array');

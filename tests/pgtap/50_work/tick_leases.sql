@@ -44,7 +44,7 @@ select is((select e.state || ' ' || e.outcome from bpm.execution e where e.task_
 
 -- Many at once, a batch at a time, oldest first
 select count(test.start('job', jsonb_build_object('n', n))) as started from generate_series(1, 30) n \gset
-select count(c.*) as claimed from generate_series(1, 30) n cross join lateral bpm.claim_tasks('w', '{work}', 1, interval '1 minute' - n * interval '1 second') c \gset
+select count(c.*) as claimed from generate_series(1, 30) n cross join lateral bpm.claim_tasks('w', '{work}', 1, interval '1 minute' + n * interval '1 second') c \gset
 select is(:claimed, 30, '30 leases');
 select bpm.advance_clock(interval '2 minutes') is not null as moved \gset
 select is(test.tick('leases', 10), 10, 'at most as many as asked for');

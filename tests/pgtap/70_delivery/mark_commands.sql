@@ -1,6 +1,6 @@
 -- bpm.mark_commands: every move out of Sending, what a stale or repeated mark is told, and what is refused.
 begin;
-select plan(100);
+select plan(101);
 select kit.deploy_sending('plain');
 select kit.deploy_sending('safe', '{"resend_allowed": true, "server_error_safe": true}');
 select kit.deploy_sending('done', '{"conflict_means": "Sent"}');
@@ -187,6 +187,8 @@ select throws_ok(pg_temp.item(:'wi', '{"outcome": "Done"}'), 'BP400', null, 'no 
 select throws_ok(pg_temp.item(:'wi', '{"command_id": "x"}'), 'BP400', null, 'no such id');
 select throws_ok(pg_temp.item(:'wi', '{"detail": 5}'), 'BP400', null, 'a detail that is no object');
 select throws_ok(pg_temp.item(:'wi', '{"retry_after_seconds": -1}'), 'BP400', null, 'a time in the past');
+select is((bpm_core.parse_marks('[{"command_id": "00000000-0000-0000-0000-000000000000", "fencing_token": 1, "outcome": "Throttled", "retry_after_seconds": 1e-400}]'))[1].retry_in,
+  interval '0', 'a time too short for a double');
 select throws_ok(pg_temp.item(:'wi', '{"receit": {}}'), 'BP400', null, 'a key that is not known');
 select throws_ok('select from bpm.mark_commands((select jsonb_agg(i) from generate_series(1, 1001) i))', 'BP429', null, 'too many items');
 select throws_ok('select from bpm.mark_commands(''[]'', ''nobody'')', 'BP403', null, 'tenant not granted');

@@ -1,0 +1,55 @@
+"""Why something stopped, in one line, and what to type next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+_LONGEST_VALUE = 40
+
+
+def incident_reason(incident: Row) -> str:
+    """The message of an incident, with the values seen or the type of the exception."""
+    message = str(incident["message"])
+    detail = incident.get("detail") or {}
+    error = detail.get("error")
+    if isinstance(error, Mapping) and error.get("type") and error.get("message"):
+        kind, words = str(error["type"]), str(error["message"])
+        if kind not in message and message.endswith(words):
+            return f"{message.removesuffix(words)}{kind}: {words}"
+    seen = list(dict.fromkeys(_seen(detail)))
+    return f"{message.rstrip('.')}: {', '.join(seen)}." if seen else message
+
+
+def incident_steps(incident: Row, key: str) -> str:
+    """What to type to go on after an incident; ``key`` names its instance."""
+    resolve = f"pgbpm incidents resolve {incident['incident_id']}"
+    names = _paths(incident.get("detail") or {})
+    if not names:
+        return resolve
+    given = " ".join(f"--var {shlex.quote(name)}=…" for name in names)
+    return f"pgbpm set {shlex.quote(key)} {given}, then {resolve}"
+
+
+def _looks(detail: Row) -> Iterator[Row]:
+    yield from detail.get("seen") or []
+    for flow in detail.get("flows") or []:
+        yield from flow.get("seen") or []
+
+
+def _seen(detail: Row) -> Iterator[str]:
+    for look in _looks(detail):
+        if look["type"] in {"missing", "null", "encrypted"}:
+            yield f"{look['path']} is {look['type']}"
+        else:
+            text = json.dumps(look["value"], ensure_ascii=False)
+            cut = text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+            yield f"{look['path']} is {cut}"
+
+
+def _paths(detail: Row) -> list[str]:
+    """Variables to set: what was looked at, up to the first dot."""
+    return list(dict.fromkeys(str(look["path"]).partition(".")[0] for look in _looks(detail)))
