@@ -47,8 +47,8 @@ create type bpm_core.history_kind as enum (
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
   'TimerStarted', 'TimerFired', 'TimerCancelled',
-  'MessageAwaited', 'MessageReceived', 'SubscriptionClosed',
-  'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',
+  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
+  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'IncidentOpened', 'IncidentResolved',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';
@@ -111,11 +111,11 @@ comment on table bpm_core.idempotency_key is 'Same key and request hash: the sto
 create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
 
--- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something.
+-- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
-  'TimerCatch', 'MessageCatch', 'TimerBoundary', 'ErrorBoundary',
-  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask');
+  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask', 'SignalThrow', 'EscalationThrow');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',
@@ -247,7 +247,8 @@ comment on column bpm_core.workflow_node.element is 'Local name of the BPMN elem
 comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
 comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
 comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
-comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all.';
+comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
+comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
 comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
@@ -736,7 +737,7 @@ create table bpm_core.subscription (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
-comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
+comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
   tenant_id       text collate "C" not null default '',
@@ -759,12 +760,24 @@ create index message_expiry on bpm_core.message (tenant_id, expires_at, id) wher
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 
+create table bpm_core.signal (
+  tenant_id text collate "C" not null default '',
+  id        uuid not null,
+  name      text collate "C" not null,
+  payload   jsonb not null default '{}',
+  receivers integer not null check (receivers >= 0),
+  sent_at   timestamptz not null,
+  primary key (tenant_id, id)
+);
+comment on table bpm_core.signal is 'A signal, broadcast once to every wait that was open then; the inbox rows it became name it.';
+comment on column bpm_core.signal.receivers is 'How many waits were open when it was sent.';
+
 create table bpm_core.inbox (
   tenant_id    text collate "C" not null default '',
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message')),
+  kind         text not null check (kind in ('Message', 'Signal')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

@@ -622,18 +622,26 @@ as $$
 $$;
 
 -- from 20_catalog/bpmn_node_kind.sql
--- Which node kind executes an element, from its tag, its event, the number of its flows and whether approval gates it.
+-- Which node kind executes an element, from its tag, its event, the number of its flows, whether approval gates it and whether it sends a command.
 -- Returns:  node_kind; null: not executed.
-create or replace function bpm_core.bpmn_node_kind(p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean)
+create or replace function bpm_core.bpmn_node_kind(
+  p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean, p_sends boolean)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
-    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
-    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
-    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'error' then 'ErrorBoundary' end
+    when 'endEvent' then
+      case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+    when 'intermediateThrowEvent' then
+      case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+    when 'intermediateCatchEvent' then
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+    when 'boundaryEvent' then
+      case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
+                   when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -641,6 +649,9 @@ as $$
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
+    when 'inclusiveGateway' then
+      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+    when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
   end)::bpm_core.node_kind
@@ -788,6 +799,8 @@ begin
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
             union all select f from bpm_core.find_flow_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1016,7 +1029,8 @@ as $$
 $$;
 
 -- from 20_catalog/draft_flows.sql
--- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope.
+-- All sequence flows of the processes that are deployed, their ends looked up among the nodes of the same scope; and for every link throw event
+-- the flow it stands for, <id>:link, to the catch event of the same name.
 -- Returns:  draft_flow[], in document order. A flow without an id gets one from its place among the flows of its process.
 create or replace function bpm_core.draft_flows(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns bpm_core.draft_flow[]
@@ -1032,6 +1046,14 @@ as $$
       join bpm_core.bpmn_processes(p_elements) p on p.pos = s.process_pos and p.deployed
      where e.space = 'bpmn' and e.tag = 'sequenceFlow'
   ),
+  link as materialized (
+    select distinct on (t.pos) t.process_pos, t.scope_pos, t.pos, t.node_id || ':link' as flow_id, t.node_id as source_id, c.node_id as target_id
+      from unnest(p_nodes) t
+      join unnest(p_nodes) c on c.scope_pos = t.scope_pos and c.tag = 'intermediateCatchEvent' and c.event = 'link'
+                            and btrim(c.definition ->> 'name') = btrim(t.definition ->> 'name')
+     where t.tag = 'intermediateThrowEvent' and t.event = 'link'
+     order by t.pos, c.pos
+  ),
   node as materialized (
     select distinct on (n.scope_pos, n.node_id) n.scope_pos, n.node_id, n.default_ref from unnest(p_nodes) n order by n.scope_pos, n.node_id, n.pos
   ),
@@ -1041,14 +1063,19 @@ as $$
      where c.space = 'bpmn' and c.tag = 'conditionExpression'
      order by c.parent, c.pos
   )
-  select coalesce(array_agg(row(
+  select coalesce(array_agg(d.flow order by (d.flow).pos), '{}')
+    from (
+  select row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
            coalesce(s.default_ref = f.flow_id, false),
-           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow order by f.pos), '{}')
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow as flow
     from flow f
     left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
     left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
     left join condition c on c.parent = f.pos
+      union all
+      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0)::bpm_core.draft_flow
+        from link l) d
 $$;
 
 -- from 20_catalog/draft_nodes.sql
@@ -1082,7 +1109,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null)::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -1155,6 +1182,20 @@ begin
     end if;
   end if;
 end
+$$;
+
+-- from 20_catalog/drawn_send_type.sql
+-- The task type of a command that a message throw or end event sends, when the drawing says how: as for send tasks, on the event or on its
+-- message definition; a destination alone gives it the id of the node.
+-- Returns:  text; null: nothing says how it is sent.
+create or replace function bpm_core.drawn_send_type(p_node_id text, p_attributes jsonb, p_definition jsonb, p_extensions jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select t.task_type
+    from bpm_core.drawn_task_type(p_node_id, coalesce(p_definition, '{}') || p_attributes, p_extensions) t
+   where t.task_type <> p_node_id or t.borrowed is not null or btrim(p_attributes ->> 'bpm:destination') <> '' or btrim(p_attributes ->> 'bpm:type') <> ''
 $$;
 
 -- from 20_catalog/drawn_task_type.sql
@@ -1415,10 +1456,11 @@ as $$
    cross join lateral bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) m
    where m.problem is not null
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s waits for a message whose name is an expression, which is not executed.', n.label), n.node_id, null, 'Give the message a fixed name and correlate by key.')
+  select bpm_core.fault('UnsupportedElement', format('%s has a %s whose name is an expression, which is not executed.', n.label, coalesce(n.event, 'message')), n.node_id, null,
+           'Give it a fixed name; messages correlate by key.')
     from node n where n.message_name ~ '^(=|.*[$#]\{)'
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has an error code that is an expression, which is not executed.', n.label), n.node_id, null, 'Use a fixed code.')
+  select bpm_core.fault('UnsupportedElement', format('%s has an %s code that is an expression, which is not executed.', n.label, n.event), n.node_id, null, 'Use a fixed code.')
     from node n where n.error_code ~ '^(=|.*[$#]\{)'
   union all
   select bpm_core.warning('ErrorCodeMissing', format('%s names an error without errorCode; it catches every error.', n.label), n.node_id, null, 'Add errorCode to the error, or remove errorRef to say so.')
@@ -1427,14 +1469,11 @@ as $$
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says cancelActivity="false"; an error ends its activity all the same.', n.label), n.node_id)
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which is passed at once; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id)
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
+           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s, where boundary events are not executed yet.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name)), n.node_id,
-           null, 'Attach it to a service or user task.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind in ('TimerBoundary', 'ErrorBoundary') and h.tag = 'receiveTask'
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+      or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -1471,6 +1510,41 @@ as $$
     from flow f where f.problem is null and f.language is not null
 $$;
 
+-- from 20_catalog/find_gateway_faults.sql
+-- Event-based gateways of a wrong shape: what they wait for has to be an event of its own that only they lead to.
+create or replace function bpm_core.find_gateway_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
+  gateway as materialized (select n.* from node n where n.tag = 'eventBasedGateway'),
+  branch as materialized (
+    select g.label, g.node_id, t.label as target_label, t.node_id as target_id, t.scope_pos, t.kind, t.tag, t.incoming
+      from gateway g
+      join unnest(p_flows) f on f.scope_pos = g.scope_pos and f.source_id = g.node_id
+      join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_id)
+  select bpm_core.fault('EventGatewayInvalidShape', format('%s: %s.', x.label, x.problem), x.node_id, null,
+           'Let each of its flows lead to a catch event or a receive task that nothing else leads to.')
+    from (
+      select g.label, g.node_id, 'it waits for events, so its flows have no condition and none is the default' as problem
+        from gateway g where g.conditional > 0 or g.default_ref is not null
+      union all
+      select b.label, b.node_id, format('it leads to %s, which waits for nothing', b.target_label)
+        from branch b where b.tag not in ('intermediateCatchEvent', 'receiveTask')
+      union all
+      select b.label, b.node_id, format('it leads to %s, which something else leads to as well', b.target_label)
+        from branch b where b.tag in ('intermediateCatchEvent', 'receiveTask') and b.incoming > 1
+      union all
+      select b.label, b.node_id, format('it leads to %s, which has boundary events', b.target_label)
+        from branch b
+       where b.tag = 'receiveTask' and exists (select from node e where e.scope_pos = b.scope_pos and e.attached_to = b.target_id)) x
+  union all
+  select bpm_core.fault('UnsupportedElement', g.label || ' starts the process, which only a start event does here.', g.node_id, null,
+           'See the table of elements in the documentation for what is executed.')
+    from gateway g where g.attributes ->> 'instantiate' = 'true'
+$$;
+
 -- from 20_catalog/find_ignored.sql
 -- What other engines would run and this one does not: listeners and scripts, mappings, expressions for people. Warnings; faults when strict.
 create or replace function bpm_core.find_ignored(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_strict boolean)
@@ -1495,6 +1569,10 @@ as $$
      cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
                                 (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
      where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
+    union all
+    select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
+      from unnest(p_nodes) n
+     where n.event = 'message' and n.kind in ('PassThrough', 'EndEvent')
   )
   select case when p_strict then bpm_core.fault(i.code, i.message, i.node_id, i.flow_id, 'Deploy without strict to run the process without it.')
                else bpm_core.warning(i.code, i.message, i.node_id, i.flow_id) end
@@ -1504,6 +1582,46 @@ as $$
     from unnest(p_nodes) n
     join unnest(p_elements) f on f.parent = n.scope_pos and f.id = n.default_ref and f.tag = 'sequenceFlow'
     join unnest(p_elements) c on c.parent = f.pos and c.tag = 'conditionExpression' and c.body <> ''
+$$;
+
+-- from 20_catalog/find_link_faults.sql
+-- Link events that lead nowhere, come from nowhere, or are ambiguous.
+create or replace function bpm_core.find_link_faults(p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with link as materialized (
+    select n.scope_pos, n.node_id, n.tag = 'intermediateThrowEvent' as throws, n.incoming, n.outgoing, nullif(btrim(n.definition ->> 'name'), '') as name,
+           bpm_core.element_label(n.tag, n.node_id, n.name) as label
+      from unnest(p_nodes) n
+     where n.event = 'link' and n.tag in ('intermediateThrowEvent', 'intermediateCatchEvent')
+  )
+  select bpm_core.fault('UnknownReference', l.label || ' is a link without a name.', l.node_id, null, 'Name the link; the events of one name belong together.')
+    from link l where l.name is null
+  union all
+  select bpm_core.fault('UnknownReference', format('%s leads to the link "%s", which %s.', l.label, left(l.name, 200),
+             case when c.catches = 0 then 'no event of its scope catches' else 'several events of its scope catch' end), l.node_id, null,
+           'Draw exactly one catching link event of that name.')
+    from link l
+   cross join lateral (select count(*) as catches from link c where not c.throws and c.scope_pos = l.scope_pos and c.name = l.name) c
+   where l.throws and l.name is not null and c.catches <> 1
+  union all
+  select bpm_core.fault('OrphanNode', format('Nothing leads to %s: no event of its scope throws the link "%s".', l.label, left(l.name, 200)), l.node_id, null,
+           'Connect or remove it.')
+    from link l
+   where not l.throws and l.name is not null and l.incoming = 0
+  union all
+  select bpm_core.fault('DeadEnd', format('%s is a link, so no sequence flow %s it.', l.label, case when l.throws then 'leaves' else 'leads to' end), l.node_id, null,
+           'A throwing link has flows that come, a catching one flows that go.')
+    from link l
+   where exists (select from unnest(p_flows) f where f.scope_pos = l.scope_pos and f.flow_id not like '%:link'
+                    and case when l.throws then f.source_id else f.target_id end = l.node_id)
+  union all
+  select bpm_core.fault(case when l.throws then 'OrphanNode' else 'DeadEnd' end,
+           case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
+    from link l
+   where case when l.throws then l.incoming else l.outgoing end = 0
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -1602,12 +1720,6 @@ as $$
              case when n.conditional > 0 then 'has one with a condition' else 'names a default' end), n.node_id, null, 'Remove it, or draw an exclusive gateway.')
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
-           'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
-    from node n
-   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
-     and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
-  union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
     from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
   union all
@@ -1627,10 +1739,12 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
-     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
+     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
-      where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+      where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select 'bpm:type and bpm:destination are for its message, but it throws none'
+      where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
@@ -1642,8 +1756,8 @@ as $$
   union all
   select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
            'Register a worker for that type, or set bpm:type.')
-    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) t
-   where n.tag in ('serviceTask', 'sendTask') and t.borrowed is not null
+    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, coalesce(n.definition, '{}') || n.attributes, n.extensions) t
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask') and t.borrowed is not null
   union all
   select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
     from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d
@@ -1713,6 +1827,10 @@ as $$
    where (n.tag = 'receiveTask' or (n.event = 'message' and n.tag in ('startEvent', 'intermediateCatchEvent', 'boundaryEvent')))
      and coalesce(btrim(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef')), '') = ''
   union all
+  select bpm_core.fault('UnknownReference', n.label || ' does not say which signal.', n.node_id, null, 'Define a signal beside the process and refer to it with signalRef.')
+    from node n
+   where n.event = 'signal' and coalesce(btrim(n.definition ->> 'signalRef'), '') = ''
+  union all
   select bpm_core.fault('UnknownReference', n.label || ' throws an error without a code.', n.node_id, null, 'Refer to an error that has an errorCode.')
     from node n
     left join definition d on d.tag = 'error' and d.id = bpm_core.local_reference(n.definition ->> 'errorRef')
@@ -1771,6 +1889,7 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
+             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
@@ -1903,17 +2022,21 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph).
--- Returns:  ':split', ':choice', or null.
-create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
+-- something first.
+-- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
+create or replace function bpm_core.implied_node(
+  p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
-    when p_outgoing > 1 and p_conditional = 0 then ':split'
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
+    when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
+    when p_outgoing > 1 then ':split'
   end
 $$;
 
@@ -2002,8 +2125,8 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice. The node added is <id>:split or <id>:choice, the flow to it
--- <id>:split-flow or <id>:choice-flow; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
+-- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -2011,7 +2134,7 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with drawn as materialized (
-    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
+    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
   ),
   source as materialized (
     select distinct on (d.scope_pos, d.node_id) d.scope_pos, d.node_id, d.implied from drawn d where d.implied is not null order by d.scope_pos, d.node_id, d.pos
@@ -2021,7 +2144,7 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case when d.implied like '%:choice' then 'ExclusiveGateway' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
                null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -2083,9 +2206,12 @@ as $$
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
+    when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    when 'boundaryEvent' then array['bpm:correlationKey']
     else '{}'
   end
 $$;
@@ -2626,18 +2752,25 @@ as $$
            n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
            bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types)),
+                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                   tt.task_type is not null),
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, m.message_name, m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')) tt on true
-    left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef', n.attributes ->> 'messageRef'))
-                          and d.tag in ('error', 'message')
-    left join lateral (select nullif(btrim(d.attributes ->> 'errorCode'), '') as error_code where n.event = 'error' and d.tag = 'error') e on true
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      union all
+      select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
+       where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
+    left join definition d on d.id = bpm_core.local_reference(coalesce(n.definition ->> 'errorRef', n.definition ->> 'messageRef',
+                                                                      n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
+                          and d.tag in ('error', 'message', 'signal', 'escalation')
+    left join lateral (
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
@@ -3070,6 +3203,7 @@ set jit = off
 as $$
 declare
   v_first bpm_core.inbox[];
+  v_some  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
@@ -3083,7 +3217,14 @@ begin
     return 0;
   end if;
   begin
-    perform bpm_core.apply_messages(p_tenant_id, v_first);
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_messages(p_tenant_id, v_some);
+    end if;
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_signals(p_tenant_id, v_some);
+    end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     -- As in drive_isolated: none of it is the fault of a row.
@@ -3104,6 +3245,8 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
+-- A boundary event that does not interrupt waits again at once.
+-- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -3114,26 +3257,32 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
-  v_missed  uuid[];
+  v_now    timestamptz := bpm_core.now();
+  v_met    bpm_core.subscription[];
+  v_again  bpm_core.subscription[];
+  v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
+    returning s.*, d.message_id, d.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
@@ -3142,11 +3291,11 @@ begin
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
-    returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
-  select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
-    into v_leaving
-    from patched p
-   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = p.tenant_id and t.id = p.token_id offset 0) t;
+    returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
+                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+  select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
+    into v_met, v_again
+    from patched p;
   v_missed := array(
     select d.id
       from unnest(p_rows) r
@@ -3155,15 +3304,17 @@ begin
      cross join lateral (select d.id, d.correlated_to from bpm_core.message d
                           where d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid offset 0) d
      where s.state = 'Closed' and d.correlated_to = s.id);
-  perform bpm_core.advance_isolated(v_leaving);
+  perform bpm_core.reopen_waits(v_again);
+  perform bpm_core.leave_by_waits(v_met);
   perform bpm_core.return_messages(p_tenant_id, v_missed);
 end
 $$;
 
--- from 40_flow/arm_boundary_timers.sql
--- Starts the boundary timers of the activities these tokens have just entered.
--- Writes:   timer, history_event.
-create or replace function bpm_core.arm_boundary_timers(p_arriving bpm_core.moving[])
+-- from 40_flow/apply_signals.sql
+-- Under the instance locks: hands signals to the waits they were sent to. The payload is patched into the variables, the token goes on. A wait
+-- that closed meanwhile gets nothing; that of a boundary event that does not interrupt stays open.
+-- Writes:   subscription, workflow_instance, history_event, and what the paths ahead write.
+create or replace function bpm_core.apply_signals(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -3172,17 +3323,75 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_waits bpm_core.moving[];
+  v_now timestamptz := bpm_core.now();
+  v_met bpm_core.subscription[];
 begin
-  select array_agg(row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving)
-    into v_waits
-    from unnest(p_arriving) a
-   cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n
-   where n.kind = 'TimerBoundary';
-  if v_waits is not null then
-    perform bpm_core.start_timers(v_waits);
+  with due as materialized (
+    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting
+      from unnest(p_rows) r
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select g.id, g.name, g.payload from bpm_core.signal g
+                          where g.tenant_id = r.tenant_id and g.id = (r.payload ->> 'signal')::uuid offset 0) g
+     where s.state = 'Open'),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from due d
+     where s.tenant_id = (d.wait).tenant_id and s.id = (d.wait).id and d.interrupting),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (d.wait).workflow_instance_id, v_now, 'SignalReceived', (d.wait).token_id, (d.wait).node_id,
+           jsonb_build_object('signal', d.signal_id, 'name', d.name, 'variables', d.payload)
+           || case when d.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+      from due d),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || d.payload
+      from due d
+     where w.tenant_id = (d.wait).tenant_id and w.id = (d.wait).workflow_instance_id
+    returning d.wait)
+  select array_agg(p.wait) into v_met from patched p;
+  perform bpm_core.leave_by_waits(v_met);
+end
+$$;
+
+-- from 40_flow/arm_boundaries.sql
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
+-- Writes:   subscription, timer, history_event.
+create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_signals  bpm_core.moving[];
+  v_timers   bpm_core.moving[];
+  v_messages bpm_core.moving[];
+begin
+  select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
+    into v_signals, v_timers, v_messages
+    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
+            from unnest(p_arriving) a
+           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                                where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n) b;
+  -- Timers last: one that gives no time closes what the token offered already.
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
   end if;
+  if v_timers is not null then
+    perform bpm_core.start_timers(v_timers);
+  end if;
+  return coalesce(v_messages, '{}');
 end
 $$;
 
@@ -3242,6 +3451,33 @@ begin
     into v_born
     from born b;
   return v_born;
+end
+$$;
+
+-- from 40_flow/broadcast_signal.sql
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
+-- Returns:  one row: signal_id, receivers (waits open now).
+-- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
+returns table (signal_id uuid, receivers integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_name), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'The name of a signal is a text of 1 to 300 characters.');
+  elsif bpm_core.variables_fault(p_payload) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
+  end if;
+  return query
+  select s.id, s.receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
 end
 $$;
 
@@ -3399,6 +3635,50 @@ begin
 end
 $$;
 
+-- from 40_flow/close_events.sql
+-- Closes the timers and the message and signal waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
+-- Writes:   timer, subscription, history_event.
+create or replace function bpm_core.close_events(p_tenant_id text, p_tokens uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.workflow_instance_id, t.id, t.token_id, t.node_id),
+  open as materialized (
+    select s.tenant_id, s.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s
+       set state = 'Closed'
+      from open o
+     where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
+         jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
 -- That of a starved join names no token: it goes with the tokens that waited there.
@@ -3443,65 +3723,6 @@ begin
 end
 $$;
 
--- from 40_flow/close_subscriptions.sql
--- Closes the message waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
--- Writes:   subscription, history_event.
-create or replace function bpm_core.close_subscriptions(p_tenant_id text, p_tokens uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  with open as materialized (
-    select s.tenant_id, s.id
-      from unnest(p_tokens) k(id)
-     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.token_id = k.id offset 0) s
-     where s.tenant_id = p_tenant_id and s.state = 'Open'),
-  closed as (
-    update bpm_core.subscription s
-       set state = 'Closed'
-      from open o
-     where s.tenant_id = o.tenant_id and s.id = o.id
-    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id,
-         jsonb_build_object('subscription', c.id, 'name', c.name)
-    from closed c;
-end
-$$;
-
--- from 40_flow/close_timers_of_tokens.sql
--- Cancels the timers that wait on these tokens.
--- Writes:   timer, history_event.
-create or replace function bpm_core.close_timers_of_tokens(p_tenant_id text, p_tokens uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  with live as materialized (
-    select t.tenant_id, t.id
-      from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = k.id offset 0) t
-     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')),
-  closed as (
-    update bpm_core.timer t
-       set status = 'Cancelled'
-      from live l
-     where t.tenant_id = l.tenant_id and t.id = l.id
-    returning t.workflow_instance_id, t.id, t.token_id, t.node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled', c.token_id, c.node_id, jsonb_build_object('timer', c.id)
-    from closed c;
-end
-$$;
-
 -- from 40_flow/close_waits.sql
 -- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
 -- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
@@ -3521,8 +3742,7 @@ begin
   end if;
   v_tokens := array(select h.token_id from unnest(p_hosts) h);
   perform bpm_core.close_tasks(p_hosts);
-  perform bpm_core.close_timers_of_tokens((p_hosts[1]).tenant_id, v_tokens);
-  perform bpm_core.close_subscriptions((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
 end
@@ -3589,6 +3809,7 @@ $$;
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
+-- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -3603,6 +3824,7 @@ declare
   v_step_budget constant integer := 1000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
+  v_entered     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
@@ -3623,10 +3845,13 @@ begin
         r_group.arriving := bpm_core.drop_dead(r_group.arriving);
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
-      v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind = 'MessageCatch' then
-        v_waiting := v_waiting || r_group.arriving;
-      elsif r_group.kind in ('ParallelJoin', 'EndEvent') then
+      v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
+      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
+        v_waiting := v_waiting || v_entered;
+      else
+        v_leaving := v_leaving || v_entered;
+      end if;
+      if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
@@ -3850,6 +4075,64 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_escalation_throws.sql
+-- KIND escalation throw event, intermediate or end: there is no scope yet that could catch it, so it is recorded and the token moves on.
+-- Returns:  moving[], the tokens that move on. Writes: history_event.
+create or replace function bpm_core.enter_escalation_throws(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select a.tenant_id, a.instance_id, bpm_core.now(), 'EscalationThrown', a.token_id, a.node_id, jsonb_build_object('code', n.error_code, 'caught', false)
+    from unnest(p_arriving) a
+   cross join lateral (select n.error_code from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n;
+  return array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_arriving) a);
+end
+$$;
+
+-- from 40_flow/enter_event_gateways.sql
+-- KIND event-based gateway: the token rests here while every event behind it is waited for, each as if the token stood at it. The first that
+-- comes takes the token on from the event (leave_by_waits, leave_by_timers) and closes the others.
+-- Returns:  moving[], the message waits: each names the token and the event. Writes: token, subscription, timer, history_event.
+create or replace function bpm_core.enter_event_gateways(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_signals  bpm_core.moving[];
+  v_timers   bpm_core.moving[];
+  v_messages bpm_core.moving[];
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
+    into v_signals, v_timers, v_messages
+    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
+                 f.target_kind as kind
+            from unnest(p_arriving) a
+           cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
+                                where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f) b;
+  -- Timers last: one that gives no time closes what was opened before.
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  perform bpm_core.start_timers(v_timers);
+  return coalesce(v_messages, '{}');
+end
+$$;
+
 -- from 40_flow/enter_exclusive_gateways.sql
 -- KIND exclusive gateway: the first flow in document order that is true, the default last.
 -- A condition that cannot be decided stops the token with an incident; it is never taken as false (law 6).
@@ -3900,9 +4183,60 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_inclusive_splits.sql
+-- KIND inclusive split: the token ends, one is born for every flow that is true (one without a condition always is); the default only when none is.
+-- A condition that cannot be decided, or no flow at all, stops the token with an incident; then none of the flows is taken (law 6).
+-- Returns:  moving[], the tokens born. Raises: BP429, as fork_tokens. Writes: as fork_tokens, incident.
+create or replace function bpm_core.enter_inclusive_splits(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_splitting bpm_core.moving[];
+  v_chosen    bpm_core.moving[];
+  v_troubles  bpm_core.trouble[];
+begin
+  with choice as materialized (
+    select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
+      from unnest(p_arriving) a
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral (
+       select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
+              array_agg(f.flow_id) filter (where f.is_default) as fallback,
+              (array_agg(f.flow_id order by f.ord) filter (where e.verdict is null))[1] as unsure,
+              (array_agg(f.condition_source order by f.ord) filter (where e.verdict is null))[1] as source
+         from bpm_core.workflow_flow f
+        cross join lateral (
+          select case when f.condition is null then true
+                      else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+        where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) c)
+  select array_agg(c.token) filter (where c.unsure is null and c.flows is not null),
+         array_agg(bpm_core.gateway_trouble(c.token, c.unsure, c.source, c.variables)) filter (where c.unsure is not null or c.flows is null),
+         array(select row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
+                          f.flow_id, null)::bpm_core.moving
+                 from choice s
+                cross join lateral unnest(s.flows) f(flow_id)
+                where s.unsure is null)
+    into v_splitting, v_troubles, v_chosen
+    from choice c;
+  if v_troubles is not null then
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
+  if v_splitting is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  return bpm_core.fork_tokens(v_splitting, v_chosen);
+end
+$$;
+
 -- from 40_flow/enter_message_catches.sql
--- KIND message intermediate catch event: the token rests. drive opens the waits of all hops together at the end, so that the
--- message keys are locked once and sorted.
+-- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
+-- the message keys are locked once and sorted.
+-- Returns:  moving[], the message waits. Writes: token; timer where a receive task has boundary timers.
 create or replace function bpm_core.enter_message_catches(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3913,13 +4247,13 @@ set jit = off
 as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return p_arriving || bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 40_flow/enter_nodes.sql
 -- Which function handles which kind. A new element is a new file and a line here.
--- Returns:  moving[], the tokens that move on at once.
+-- Returns:  moving[]: of kinds that hold tokens, the message waits to be opened; of others, the tokens that move on at once.
 create or replace function bpm_core.enter_nodes(p_kind bpm_core.node_kind, p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3941,6 +4275,8 @@ begin
       return bpm_core.enter_pass_throughs(p_arriving);
     when 'ParallelFork' then
       return bpm_core.enter_parallel_forks(p_arriving);
+    when 'InclusiveSplit' then
+      return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'EndEvent' then
@@ -3955,6 +4291,14 @@ begin
       return bpm_core.enter_timer_catches(p_arriving);
     when 'MessageCatch' then
       return bpm_core.enter_message_catches(p_arriving);
+    when 'SignalCatch' then
+      return bpm_core.enter_signal_catches(p_arriving);
+    when 'SignalThrow' then
+      return bpm_core.enter_signal_throws(p_arriving);
+    when 'EscalationThrow' then
+      return bpm_core.enter_escalation_throws(p_arriving);
+    when 'EventGateway' then
+      return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -3968,9 +4312,8 @@ end
 $$;
 
 -- from 40_flow/enter_parallel_forks.sql
--- KIND parallel fork: the token ends, one is born per outgoing flow. Its id is the group of its children.
--- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- They inherit its steps: a loop through a fork is a loop.
+-- KIND parallel fork: the token ends, one is born per outgoing flow.
+-- Returns:  moving[], the tokens born. Raises: BP429, as fork_tokens. Writes: as fork_tokens.
 create or replace function bpm_core.enter_parallel_forks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -3979,45 +4322,12 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
 begin
-  if cardinality(p_arriving) > 10000 then
-    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
-  end if;
-  with ended as (
-    update bpm_core.token t
-       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+  return bpm_core.fork_tokens(p_arriving, array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, f.flow_id, null)::bpm_core.moving
       from unnest(p_arriving) a
-     where t.tenant_id = a.tenant_id and t.id = a.token_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  with born as materialized (
-    select a.tenant_id, a.instance_id, a.version_id, a.scope_id, bpm_core.new_id() as token_id, a.node_id, f.flow_id, a.token_id as group_id, p.steps
-      from unnest(p_arriving) a
-     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) p
      cross join lateral (select f.flow_id from bpm_core.workflow_flow f
-                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f),
-  kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
-    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
-      from born b),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('flow', b.flow_id, 'parent', b.group_id)
-      from born b),
-  counted as (
-    update bpm_core.workflow_instance w
-       set live_tokens = w.live_tokens + d.more
-      from (select b.tenant_id, b.instance_id, count(*)::integer - count(distinct b.group_id)::integer as more
-              from born b group by b.tenant_id, b.instance_id) d
-     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
-    into v_leaving
-    from born b;
-  return v_leaving;
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f));
 end
 $$;
 
@@ -4095,6 +4405,50 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
   select a.tenant_id, a.instance_id, bpm_core.now(), 'TokenMoved', a.token_id, a.node_id
     from unnest(p_arriving) a;
+  return array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_arriving) a);
+end
+$$;
+
+-- from 40_flow/enter_signal_catches.sql
+-- KIND signal intermediate catch event: the token rests. The wait opens at once: signals have no key to be locked, and one thrown later in the
+-- same command reaches it.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_signal_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.rest_tokens(p_arriving);
+  perform bpm_core.open_signal_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/enter_signal_throws.sql
+-- KIND signal throw event, intermediate or end: the signal is broadcast, without a payload, and the token moves on. Every token throws its own.
+-- Returns:  moving[], the tokens that move on. Writes: signal, inbox, history_event.
+create or replace function bpm_core.enter_signal_throws(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select a.tenant_id, a.instance_id, bpm_core.now(), 'SignalThrown', a.token_id, a.node_id,
+         jsonb_build_object('signal', s.id, 'name', s.name, 'receivers', s.receivers)
+    from unnest(p_arriving) a
+   cross join lateral (select n.message_name from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+   cross join lateral bpm_core.send_signal(a.tenant_id, n.message_name, '{}') s;
   return array(
     select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
       from unnest(p_arriving) a);
@@ -4298,6 +4652,60 @@ begin
      cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
                           where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
                             and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
+end
+$$;
+
+-- from 40_flow/fork_tokens.sql
+-- Ends tokens at a fork and bears one for every flow chosen. The id of the ended one is the group of its children.
+-- They inherit its steps: a loop through a fork is a loop.
+-- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
+-- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
+-- Writes:   token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+begin
+  if cardinality(p_arriving) > 10000 then
+    perform bpm_core.fail('BP429', format('%s tokens arrive at forks at once.', cardinality(p_arriving)));
+  end if;
+  with ended as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+      from unnest(p_arriving) a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenForked', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  with born as materialized (
+    select c.tenant_id, c.instance_id, c.version_id, c.scope_id, bpm_core.new_id() as token_id, c.node_id, c.flow_id, c.token_id as group_id, p.steps
+      from unnest(p_chosen) c
+     cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.token_id offset 0) p),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, via_flow_id, state, steps, parallel_group_id, updated_at)
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, b.flow_id, 'Waiting', b.steps, b.group_id, v_now
+      from born b),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('flow', b.flow_id, 'parent', b.group_id)
+      from born b),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, count(*)::integer - count(distinct b.group_id)::integer as more
+              from born b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
+    into v_leaving
+    from born b;
+  return v_leaving;
 end
 $$;
 
@@ -4537,8 +4945,8 @@ end
 $$;
 
 -- from 40_flow/leave_by_timers.sql
--- What fired timers do: a catch event lets its token go on; an interrupting boundary closes its host and takes the token;
--- one that does not interrupt sends a new token and leaves the host alone.
+-- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -4555,13 +4963,13 @@ declare
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.kind, n.interrupting, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.kind, n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral (select t.scope_id, t.state, t.visit from bpm_core.token t
+     cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
      where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
   noted as (
@@ -4569,11 +4977,46 @@ begin
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
            jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
       from fired f)
-  select array_agg(f.token) filter (where f.kind = 'TimerBoundary' and f.interrupting),
-         array_agg(f.token) filter (where f.kind <> 'TimerBoundary' or f.interrupting),
-         array_agg(f.token) filter (where f.kind = 'TimerBoundary' and not f.interrupting)
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
+         array_agg(f.token) filter (where not f.interrupting)
     into v_hosts, v_leaving, v_beside
     from fired f;
+  perform bpm_core.close_waits(v_hosts);
+  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+end
+$$;
+
+-- from 40_flow/leave_by_waits.sql
+-- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
+-- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
+-- interrupt sends a new token and leaves the host alone.
+-- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts   bpm_core.moving[];
+  v_leaving bpm_core.moving[];
+  v_beside  bpm_core.moving[];
+begin
+  with met as materialized (
+    select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits
+      from unnest(p_met) m
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits), array_agg(m.token) filter (where m.interrupting),
+         array_agg(m.token) filter (where not m.interrupting)
+    into v_hosts, v_leaving, v_beside
+    from met m;
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
 end
@@ -4866,11 +5309,10 @@ begin
 end
 $$;
 
--- from 40_flow/open_waits.sql
--- Opens the message waits of tokens that came to rest at a catch event, under the locks of their keys; a message that arrived earlier
--- is on its way at once, through the inbox. No key to correlate by is an incident. A key that another call holds parks the token, for tick.
--- Writes:   subscription, message, inbox, history_event; token, incident.
-create or replace function bpm_core.open_waits(p_resting bpm_core.moving[])
+-- from 40_flow/open_signal_waits.sql
+-- Opens signal waits: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_signal_waits(p_waits bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -4879,19 +5321,74 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_waits    bpm_core.subscription[];
-  v_keyless  bpm_core.trouble[];
-  v_busy     bigint[];
+  v_now timestamptz := bpm_core.now();
 begin
-  if cardinality(p_resting) = 0 then
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Signal', n.message_name, v_now
+      from unnest(p_waits) a
+     cross join lateral (select n.message_name from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id, name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'SignalAwaited', o.token_id, o.node_id, 'Waiting',
+         jsonb_build_object('subscription', o.id, 'name', o.name)
+    from opened o;
+end
+$$;
+
+-- from 40_flow/open_subscriptions.sql
+-- Stores fresh message waits, under the locks of their keys, and gives them the messages kept for them.
+-- Writes:   subscription, message, inbox, history_event.
+create or replace function bpm_core.open_subscriptions(p_waits bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if coalesce(cardinality(p_waits), 0) = 0 then
     return;
   end if;
+  insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
+    from unnest(p_waits) w;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
+         jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
+    from unnest(p_waits) w;
+  perform bpm_core.match_buffered(p_waits, v_now);
+end
+$$;
+
+-- from 40_flow/open_waits.sql
+-- Opens message waits under the locks of their keys: of tokens at a catch event, of hosts with boundary events, of tokens at an event-based
+-- gateway; a message that arrived earlier is on its way at once, through the inbox. A wait without a key to correlate by is an incident on its
+-- token, a key that another call holds parks the token, for tick; what such a token offered already is closed.
+-- Writes:   subscription, message, inbox, history_event; token, incident, and what close_waits writes.
+create or replace function bpm_core.open_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits   bpm_core.subscription[];
+  v_keyless bpm_core.trouble[];
+  v_busy    bigint[];
+begin
   with wait as materialized (
-    select r::bpm_core.moving as token, t.visit, n.message_name, n.correlation_path,
+    select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
                 else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
-      from unnest(p_resting) r
+      from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
@@ -4899,33 +5396,27 @@ begin
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
-     where t.state = 'Waiting' and t.node_id = r.node_id)
+     where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
-         array_agg(row(w.token, 'CorrelationKeyMissing',
+         array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
+                           (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
                               coalesce('the expression ' || w.correlation_path, 'the instance has no business key and that')),
                        jsonb_build_object('message', w.message_name, 'path', w.correlation_path))::bpm_core.trouble)
            filter (where w.correlation_key is null)
     into v_waits, v_keyless
     from wait w;
-  perform bpm_core.open_incidents(v_keyless);
-  if v_waits is null then
-    return;
+  if v_keyless is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_keyless) x));
+    perform bpm_core.open_incidents(v_keyless);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_keyless) x)));
   end if;
   v_busy := bpm_core.try_message_keys(array(select bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) from unnest(v_waits) w));
   if v_busy <> '{}' then
-    v_waits := bpm_core.park_waits(p_resting, v_waits, v_busy);
+    v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
-  v_now := bpm_core.now();
-  insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(v_waits) w;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-  select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
-         jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
-    from unnest(v_waits) w;
-  perform bpm_core.match_buffered(v_waits, v_now);
+  perform bpm_core.open_subscriptions(v_waits);
 end
 $$;
 
@@ -4971,9 +5462,10 @@ end
 $$;
 
 -- from 40_flow/park_waits.sql
--- Parks the tokens whose waits could not be opened because another call holds their message key; tick enters their node again a second later.
--- Returns:  subscription[], the waits that can be opened. Writes: as park_tokens.
-create or replace function bpm_core.park_waits(p_resting bpm_core.moving[], p_waits bpm_core.subscription[], p_busy bigint[])
+-- Parks the tokens of which another call holds a message key they would wait for; tick enters their node again a second later. What they offered already
+-- (the task of a host, the timers beside the wait) is closed: it is offered again then.
+-- Returns:  subscription[], the waits that can be opened: those of the other tokens. Writes: as park_tokens and close_waits.
+create or replace function bpm_core.park_waits(p_waits bpm_core.subscription[], p_busy bigint[])
 returns bpm_core.subscription[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -4982,15 +5474,20 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_parked uuid[];
-  v_open   bpm_core.subscription[];
+  v_stopped uuid[];
+  v_parked  bpm_core.moving[];
 begin
-  select array_agg(w.token_id) filter (where k.hash = any (p_busy)), array_agg(w) filter (where k.hash <> all (p_busy))
-    into v_parked, v_open
-    from unnest(p_waits) w
-   cross join lateral bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) k(hash);
-  perform bpm_core.park_tokens(array(select r from unnest(p_resting) r where r.token_id = any (v_parked)), 0, interval '1 second');
-  return coalesce(v_open, '{}');
+  v_stopped := array(
+    select distinct w.token_id
+      from unnest(p_waits) w
+     where bpm_core.message_key_hash(w.tenant_id, w.name, w.correlation_key) = any (p_busy));
+  v_parked := array(
+    select row(t.tenant_id, t.workflow_instance_id, null, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from (select (p_waits[1]).tenant_id as tenant_id, k.id from unnest(v_stopped) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t);
+  perform bpm_core.close_waits(v_parked);
+  perform bpm_core.park_tokens(v_parked, 0, interval '1 second');
+  return array(select w from unnest(p_waits) w where w.token_id <> all (v_stopped));
 end
 $$;
 
@@ -5219,6 +5716,34 @@ begin
 end
 $$;
 
+-- from 40_flow/reopen_waits.sql
+-- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
+-- what it was when the host was entered.
+-- Raises:   55P03 another call holds one of the keys: apply_inbox leaves the row for the next tick.
+-- Writes:   as open_subscriptions.
+create or replace function bpm_core.reopen_waits(p_consumed bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if coalesce(cardinality(p_consumed), 0) = 0 then
+    return;
+  end if;
+  if bpm_core.try_message_keys(array(
+       select bpm_core.message_key_hash(c.tenant_id, c.name, c.correlation_key) from unnest(p_consumed) c)) <> '{}' then
+    perform bpm_core.fail('55P03', 'Another call holds the key of a wait to be opened again.');
+  end if;
+  perform bpm_core.open_subscriptions(array(
+    select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
+               'Open', null)::bpm_core.subscription
+      from unnest(p_consumed) c));
+end
+$$;
+
 -- from 40_flow/repeat_timers.sql
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
 -- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
@@ -5408,7 +5933,42 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id, 'Message', p_incident.detail, bpm_core.now());
+  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+end
+$$;
+
+-- from 40_flow/send_signal.sql
+-- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
+-- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
+-- Returns:  signal, with the number of receivers.
+-- Raises:   BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox.
+create or replace function bpm_core.send_signal(p_tenant_id text, p_name text, p_payload jsonb)
+returns bpm_core.signal
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_limit  constant integer := 100000;
+  v_signal bpm_core.signal;
+begin
+  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
+         jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
+    from bpm_core.subscription s
+   where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+   limit v_limit + 1;
+  get diagnostics v_signal.receivers = row_count;
+  if v_signal.receivers > v_limit then
+    perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
+  end if;
+  insert into bpm_core.signal select v_signal.*;
+  return v_signal;
 end
 $$;
 
@@ -6624,7 +7184,7 @@ begin
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      order by a.item);
-  perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
@@ -6711,7 +7271,7 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6736,14 +7296,13 @@ begin
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6770,8 +7329,7 @@ begin
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -7816,7 +8374,7 @@ $$;
 
 -- from 60_decision/enter_approval_tasks.sql
 -- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
--- Writes:   token, approval_record, history_event; timer where the node has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7845,8 +8403,7 @@ begin
   select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
          jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
     from asked a;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return array[]::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -8849,6 +9406,28 @@ begin
 end
 $$;
 
+-- from 80_operation/events_awaited.sql
+-- The events a token waits for at its node: the node itself, the boundary events attached to it, what an event-based gateway leads to.
+-- Returns:  one row per event: node_id, kind.
+create or replace function bpm_core.events_awaited(p_token bpm_core.token, p_version_id uuid)
+returns table (node_id text, kind bpm_core.node_kind)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select n.node_id, n.kind
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id
+  union all
+  select n.node_id, n.kind
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+  union all
+  select f.target_id, f.target_kind
+    from bpm_core.workflow_node n
+    join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
 -- from 80_operation/history_since.sql
 -- From when on is history kept? Instances older than the oldest partition have lost theirs and cannot be judged by it.
 -- Returns:  timestamptz, the lower bound of the oldest partition.
@@ -9141,7 +9720,7 @@ $$;
 
 -- from 80_operation/invariant_i_10.sql
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -9172,19 +9751,20 @@ as $$
      and (k.id is null or k.state in ('Completed', 'Terminated') or k.visit <> t.visit)
   union all
   select bpm_core.violation_of('I-10', k.tenant_id, 'token', k.id::text, 'a token waits at a timer event without a timer',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'TimerCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind = 'TimerCatch'
      and not exists (select
                        from bpm_core.timer t
-                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.status in ('Scheduled', 'Held'))
+                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
+                        and t.status in ('Scheduled', 'Held'))
 $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token at a message event waits for something.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -9204,15 +9784,15 @@ as $$
     join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
   union all
-  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits for an event without a subscription',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'MessageCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.state = 'Open')
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
 $$;
 
@@ -9318,7 +9898,7 @@ as $$
     left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'VariablesSet')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -10042,7 +10622,8 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SubscriptionClosed')
+                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'SubscriptionClosed')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -10067,7 +10648,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -10202,7 +10783,7 @@ select h.tenant_id,
                          'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SubscriptionClosed') then 'message'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
@@ -10313,6 +10894,17 @@ select m.tenant_id,
   left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+
+create or replace view bpm.signal with (security_barrier) as
+select g.tenant_id,
+       g.id as signal_id,
+       g.name,
+       g.payload,
+       g.receivers,
+       g.sent_at
+  from bpm_core.signal g
+ where g.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.signal is 'Signals sent, by broadcast_signal or thrown by a process, with the number of waits that were open then.';
 
 create or replace view bpm.incident with (security_barrier) as
 select i.tenant_id,
@@ -10516,7 +11108,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting'
+         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -10528,10 +11120,10 @@ select s.tenant_id,
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch') then 'Waiting' else 'Executing' end
+               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -10539,9 +11131,9 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
-       -- A boundary timer that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind = 'TimerFired' and h.detail @> '{"interrupting": false}')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+       -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
@@ -10570,6 +11162,7 @@ values
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('apply_approval_effects', false, true, true),
+  ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),

@@ -5,8 +5,8 @@ create type bpm_core.history_kind as enum (
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
   'TimerStarted', 'TimerFired', 'TimerCancelled',
-  'MessageAwaited', 'MessageReceived', 'SubscriptionClosed',
-  'ErrorThrown', 'ErrorCaught', 'IncidentOpened', 'IncidentResolved',
+  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
+  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'IncidentOpened', 'IncidentResolved',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';

@@ -1,15 +1,23 @@
--- Which node kind executes an element, from its tag, its event, the number of its flows and whether approval gates it.
+-- Which node kind executes an element, from its tag, its event, the number of its flows, whether approval gates it and whether it sends a command.
 -- Returns:  node_kind; null: not executed.
-create or replace function bpm_core.bpmn_node_kind(p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean)
+create or replace function bpm_core.bpmn_node_kind(
+  p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean, p_sends boolean)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
-    when 'endEvent' then case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' end
-    when 'intermediateThrowEvent' then case p_event when 'none' then 'PassThrough' end
-    when 'intermediateCatchEvent' then case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' end
-    when 'boundaryEvent' then case p_event when 'timer' then 'TimerBoundary' when 'error' then 'ErrorBoundary' end
+    when 'endEvent' then
+      case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+    when 'intermediateThrowEvent' then
+      case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+    when 'intermediateCatchEvent' then
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+    when 'boundaryEvent' then
+      case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
+                   when 'error' then 'ErrorBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -17,6 +25,9 @@ as $$
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
+    when 'inclusiveGateway' then
+      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+    when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
   end)::bpm_core.node_kind

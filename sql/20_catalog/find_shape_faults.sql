@@ -25,12 +25,6 @@ as $$
              case when n.conditional > 0 then 'has one with a condition' else 'names a default' end), n.node_id, null, 'Remove it, or draw an exclusive gateway.')
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
-  select bpm_core.fault('UnsupportedElement', format('%s has conditional flows beside others: an inclusive split, which is not executed yet.', n.label), n.node_id, null,
-           'Put an exclusive gateway behind it. Executed are one conditional flow alone, or with a default beside it.')
-    from node n
-   where n.tag not like '%Gateway' and n.outgoing > 0 and bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) is distinct from ':choice'
-     and (n.conditional > 0 or (n.outgoing > 1 and n.default_ref is not null))
-  union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
     from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
   union all

@@ -9,10 +9,12 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
-     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.tag in ('serviceTask', 'sendTask')
+     select format('the task type %s is reserved', n.task_type) as problem where n.task_type like 'bpm:%' and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
-      where n.tag = 'sendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+      where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select 'bpm:type and bpm:destination are for its message, but it throws none'
+      where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
@@ -24,8 +26,8 @@ as $$
   union all
   select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
            'Register a worker for that type, or set bpm:type.')
-    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) t
-   where n.tag in ('serviceTask', 'sendTask') and t.borrowed is not null
+    from node n cross join lateral bpm_core.drawn_task_type(n.node_id, coalesce(n.definition, '{}') || n.attributes, n.extensions) t
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask') and t.borrowed is not null
   union all
   select bpm_core.warning('UnknownDestination', format('%s sends to the destination %s, which is not registered.', n.label, d.code), n.node_id, null, 'Register it with bpm.register_destination before it is reached.')
     from node n cross join lateral (select coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) as code) d

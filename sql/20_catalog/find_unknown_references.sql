@@ -40,6 +40,10 @@ as $$
    where (n.tag = 'receiveTask' or (n.event = 'message' and n.tag in ('startEvent', 'intermediateCatchEvent', 'boundaryEvent')))
      and coalesce(btrim(coalesce(n.definition ->> 'messageRef', n.attributes ->> 'messageRef')), '') = ''
   union all
+  select bpm_core.fault('UnknownReference', n.label || ' does not say which signal.', n.node_id, null, 'Define a signal beside the process and refer to it with signalRef.')
+    from node n
+   where n.event = 'signal' and coalesce(btrim(n.definition ->> 'signalRef'), '') = ''
+  union all
   select bpm_core.fault('UnknownReference', n.label || ' throws an error without a code.', n.node_id, null, 'Refer to an error that has an errorCode.')
     from node n
     left join definition d on d.tag = 'error' and d.id = bpm_core.local_reference(n.definition ->> 'errorRef')

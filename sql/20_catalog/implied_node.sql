@@ -1,13 +1,17 @@
--- Whether a node needs a plain node behind it (lower_graph).
--- Returns:  ':split', ':choice', or null.
-create or replace function bpm_core.implied_node(p_tag text, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
+-- something first.
+-- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
+create or replace function bpm_core.implied_node(
+  p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
 returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
-    when p_outgoing > 1 and p_conditional = 0 then ':split'
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
+    when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
+    when p_outgoing > 1 then ':split'
   end
 $$;

@@ -1,7 +1,7 @@
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice. The node added is <id>:split or <id>:choice, the flow to it
--- <id>:split-flow or <id>:choice-flow; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
+-- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -9,7 +9,7 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with drawn as materialized (
-    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
+    select n.*, n.node_id || bpm_core.implied_node(n.tag, n.kind, n.incoming, n.outgoing, n.conditional, n.default_ref) as implied from unnest(p_nodes) n
   ),
   source as materialized (
     select distinct on (d.scope_pos, d.node_id) d.scope_pos, d.node_id, d.implied from drawn d where d.implied is not null order by d.scope_pos, d.node_id, d.pos
@@ -19,7 +19,7 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case when d.implied like '%:choice' then 'ExclusiveGateway' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
                null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),

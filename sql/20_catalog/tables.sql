@@ -4,11 +4,11 @@
 create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
 
--- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something.
+-- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
-  'TimerCatch', 'MessageCatch', 'TimerBoundary', 'ErrorBoundary',
-  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask');
+  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask', 'SignalThrow', 'EscalationThrow');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',
@@ -140,7 +140,8 @@ comment on column bpm_core.workflow_node.element is 'Local name of the BPMN elem
 comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
 comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
 comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
-comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all.';
+comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
+comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
 comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';

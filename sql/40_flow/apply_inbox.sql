@@ -11,6 +11,7 @@ set jit = off
 as $$
 declare
   v_first bpm_core.inbox[];
+  v_some  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
@@ -24,7 +25,14 @@ begin
     return 0;
   end if;
   begin
-    perform bpm_core.apply_messages(p_tenant_id, v_first);
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_messages(p_tenant_id, v_some);
+    end if;
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_signals(p_tenant_id, v_some);
+    end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     -- As in drive_isolated: none of it is the fault of a row.

@@ -1,5 +1,7 @@
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
+-- A boundary event that does not interrupt waits again at once.
+-- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -10,26 +12,32 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
-  v_missed  uuid[];
+  v_now    timestamptz := bpm_core.now();
+  v_met    bpm_core.subscription[];
+  v_again  bpm_core.subscription[];
+  v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.tenant_id, s.workflow_instance_id, s.token_id, s.node_id, d.message_id),
+    returning s.*, d.message_id, d.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
@@ -38,11 +46,11 @@ begin
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
-    returning w.tenant_id, w.workflow_version_id, c.workflow_instance_id, c.token_id, c.node_id)
-  select array_agg(row(p_tenant_id, p.workflow_instance_id, p.workflow_version_id, t.scope_id, p.token_id, p.node_id, null, null)::bpm_core.moving)
-    into v_leaving
-    from patched p
-   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = p.tenant_id and t.id = p.token_id offset 0) t;
+    returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
+                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+  select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
+    into v_met, v_again
+    from patched p;
   v_missed := array(
     select d.id
       from unnest(p_rows) r
@@ -51,7 +59,8 @@ begin
      cross join lateral (select d.id, d.correlated_to from bpm_core.message d
                           where d.tenant_id = r.tenant_id and d.id = (r.payload ->> 'message')::uuid offset 0) d
      where s.state = 'Closed' and d.correlated_to = s.id);
-  perform bpm_core.advance_isolated(v_leaving);
+  perform bpm_core.reopen_waits(v_again);
+  perform bpm_core.leave_by_waits(v_met);
   perform bpm_core.return_messages(p_tenant_id, v_missed);
 end
 $$;

@@ -16,8 +16,7 @@ begin
   end if;
   v_tokens := array(select h.token_id from unnest(p_hosts) h);
   perform bpm_core.close_tasks(p_hosts);
-  perform bpm_core.close_timers_of_tokens((p_hosts[1]).tenant_id, v_tokens);
-  perform bpm_core.close_subscriptions((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
 end

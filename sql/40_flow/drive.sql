@@ -1,5 +1,6 @@
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
+-- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -14,6 +15,7 @@ declare
   v_step_budget constant integer := 1000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
+  v_entered     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
@@ -34,10 +36,13 @@ begin
         r_group.arriving := bpm_core.drop_dead(r_group.arriving);
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
-      v_leaving := v_leaving || bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind = 'MessageCatch' then
-        v_waiting := v_waiting || r_group.arriving;
-      elsif r_group.kind in ('ParallelJoin', 'EndEvent') then
+      v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
+      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
+        v_waiting := v_waiting || v_entered;
+      else
+        v_leaving := v_leaving || v_entered;
+      end if;
+      if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');

@@ -1,5 +1,5 @@
 -- Which function handles which kind. A new element is a new file and a line here.
--- Returns:  moving[], the tokens that move on at once.
+-- Returns:  moving[]: of kinds that hold tokens, the message waits to be opened; of others, the tokens that move on at once.
 create or replace function bpm_core.enter_nodes(p_kind bpm_core.node_kind, p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -21,6 +21,8 @@ begin
       return bpm_core.enter_pass_throughs(p_arriving);
     when 'ParallelFork' then
       return bpm_core.enter_parallel_forks(p_arriving);
+    when 'InclusiveSplit' then
+      return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'EndEvent' then
@@ -35,6 +37,14 @@ begin
       return bpm_core.enter_timer_catches(p_arriving);
     when 'MessageCatch' then
       return bpm_core.enter_message_catches(p_arriving);
+    when 'SignalCatch' then
+      return bpm_core.enter_signal_catches(p_arriving);
+    when 'SignalThrow' then
+      return bpm_core.enter_signal_throws(p_arriving);
+    when 'EscalationThrow' then
+      return bpm_core.enter_escalation_throws(p_arriving);
+    when 'EventGateway' then
+      return bpm_core.enter_event_gateways(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then

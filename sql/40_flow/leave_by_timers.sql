@@ -1,5 +1,5 @@
--- What fired timers do: a catch event lets its token go on; an interrupting boundary closes its host and takes the token;
--- one that does not interrupt sends a new token and leaves the host alone.
+-- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -16,13 +16,13 @@ declare
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.kind, n.interrupting, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.kind, n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral (select t.scope_id, t.state, t.visit from bpm_core.token t
+     cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
      where t.state in ('Waiting', 'Failed') and t.visit = f.visit),
   noted as (
@@ -30,9 +30,8 @@ begin
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
            jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
       from fired f)
-  select array_agg(f.token) filter (where f.kind = 'TimerBoundary' and f.interrupting),
-         array_agg(f.token) filter (where f.kind <> 'TimerBoundary' or f.interrupting),
-         array_agg(f.token) filter (where f.kind = 'TimerBoundary' and not f.interrupting)
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
+         array_agg(f.token) filter (where not f.interrupting)
     into v_hosts, v_leaving, v_beside
     from fired f;
   perform bpm_core.close_waits(v_hosts);

@@ -258,7 +258,7 @@ create table bpm_core.subscription (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
-comment on table bpm_core.subscription is 'A wait for a message. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
+comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
   tenant_id       text collate "C" not null default '',
@@ -281,12 +281,24 @@ create index message_expiry on bpm_core.message (tenant_id, expires_at, id) wher
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 
+create table bpm_core.signal (
+  tenant_id text collate "C" not null default '',
+  id        uuid not null,
+  name      text collate "C" not null,
+  payload   jsonb not null default '{}',
+  receivers integer not null check (receivers >= 0),
+  sent_at   timestamptz not null,
+  primary key (tenant_id, id)
+);
+comment on table bpm_core.signal is 'A signal, broadcast once to every wait that was open then; the inbox rows it became name it.';
+comment on column bpm_core.signal.receivers is 'How many waits were open when it was sent.';
+
 create table bpm_core.inbox (
   tenant_id    text collate "C" not null default '',
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message')),
+  kind         text not null check (kind in ('Message', 'Signal')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

@@ -73,6 +73,17 @@ select m.tenant_id,
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
 
+create or replace view bpm.signal with (security_barrier) as
+select g.tenant_id,
+       g.id as signal_id,
+       g.name,
+       g.payload,
+       g.receivers,
+       g.sent_at
+  from bpm_core.signal g
+ where g.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.signal is 'Signals sent, by broadcast_signal or thrown by a process, with the number of waits that were open then.';
+
 create or replace view bpm.incident with (security_barrier) as
 select i.tenant_id,
        i.id as incident_id,

@@ -23,7 +23,7 @@ begin
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      order by a.item);
-  perform bpm_core.close_timers_of_tokens(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
   perform bpm_core.advance_isolated(v_leaving);
 end
 $$;

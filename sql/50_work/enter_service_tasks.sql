@@ -1,5 +1,5 @@
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -24,7 +24,6 @@ begin
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;

@@ -1,5 +1,5 @@
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Writes:   token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -26,7 +26,6 @@ begin
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
    cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return '{}'::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;

@@ -1,5 +1,5 @@
 -- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
--- Writes:   token, approval_record, history_event; timer where the node has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -28,7 +28,6 @@ begin
   select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
          jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
     from asked a;
-  perform bpm_core.arm_boundary_timers(p_arriving);
-  return array[]::bpm_core.moving[];
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;

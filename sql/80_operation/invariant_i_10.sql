@@ -1,5 +1,5 @@
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -30,12 +30,13 @@ as $$
      and (k.id is null or k.state in ('Completed', 'Terminated') or k.visit <> t.visit)
   union all
   select bpm_core.violation_of('I-10', k.tenant_id, 'token', k.id::text, 'a token waits at a timer event without a timer',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'TimerCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind = 'TimerCatch'
      and not exists (select
                        from bpm_core.timer t
-                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.status in ('Scheduled', 'Held'))
+                      where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
+                        and t.status in ('Scheduled', 'Held'))
 $$;

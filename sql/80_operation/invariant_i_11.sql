@@ -1,5 +1,5 @@
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token at a message event waits for something.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -19,14 +19,14 @@ as $$
     join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
    where w.tenant_id = p_tenant_id and w.ends_process and p.status::text <> w.status::text
   union all
-  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits at a message event without a subscription',
-           jsonb_build_object('node', k.node_id, 'visit', k.visit))
+  select bpm_core.violation_of('I-11', k.tenant_id, 'token', k.id::text, 'a token waits for an event without a subscription',
+           jsonb_build_object('node', k.node_id, 'visit', k.visit, 'event', e.node_id))
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-    join bpm_core.workflow_node n on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = k.node_id
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and n.kind = 'MessageCatch'
+   cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.state = 'Open')
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
 $$;

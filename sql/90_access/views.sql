@@ -19,6 +19,7 @@ values
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('apply_approval_effects', false, true, true),
+  ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),

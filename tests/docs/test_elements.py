@@ -61,12 +61,29 @@ def _end(trigger: str) -> str:
     return _HEAD.format(beside="", inside=inside)
 
 
-def _boundary(trigger: str, host: str = "serviceTask") -> str:
-    more = (
+def _attached(trigger: str) -> str:
+    return (
         f'<boundaryEvent id="b" attachedToRef="n">{trigger}</boundaryEvent>'
         f'{_flow(3, "b", "y")}<endEvent id="y"/>'
     )
-    return _line(f'<{host} id="n"/>', more)
+
+
+def _boundary(trigger: str, host: str = "serviceTask") -> str:
+    return _line(f'<{host} id="n"/>', _attached(trigger))
+
+
+def _event_gateway() -> str:
+    """Start, the gateway, an event of every kind that may stand behind it."""
+    events = "".join(
+        f"{_flow(10 + n, 'n', f'c{n}')}{_flow(20 + n, f'c{n}', 'z')}"
+        f'<intermediateCatchEvent id="c{n}">{_TRIGGERS[trigger]}</intermediateCatchEvent>'
+        for n, trigger in enumerate(("message", "signal", "timer"))
+    )
+    inside = (
+        f'<startEvent id="a"/>{_flow(1, "a", "n")}<eventBasedGateway id="n"/>{events}'
+        '<endEvent id="z"/>'
+    )
+    return _HEAD.format(beside="", inside=inside)
 
 
 def _scope(tag: str) -> str:
@@ -84,6 +101,19 @@ def _out_of_task(first: str, second: str | None, default: bool = False) -> str:
     return _HEAD.format(beside="", inside=inside)
 
 
+def _links() -> str:
+    """Start, a throwing link; a catching one, end."""
+    inside = (
+        f'<startEvent id="a"/>{_flow(1, "a", "n")}'
+        f'<intermediateThrowEvent id="n">{_TRIGGERS["link"]}</intermediateThrowEvent>'
+        f'<intermediateCatchEvent id="c">{_TRIGGERS["link"]}</intermediateCatchEvent>'
+        f'{_flow(2, "c", "z")}<endEvent id="z"/>'
+    )
+    return _HEAD.format(beside="", inside=inside)
+
+
+_MESSAGE = _TRIGGERS["message"]
+_SENDS = 'xmlns:bpm="urn:pgbpm:bpmn:1" bpm:type="courier"'
 _EVENTS: dict[str, Callable[[str], str]] = {
     "startEvent": _start,
     "endEvent": _end,
@@ -97,7 +127,20 @@ _EVENTS: dict[str, Callable[[str], str]] = {
 }
 _TASK = '<serviceTask id="n">{}</serviceTask>'
 _OTHERS = {
-    "receiveTask": [_line('<receiveTask id="n" messageRef="m"/>')],
+    "endEvent, message": [_end(_MESSAGE).replace('endEvent id="z"', f'endEvent id="z" {_SENDS}')],
+    "intermediateThrowEvent, message": [
+        _line(f'<intermediateThrowEvent id="n" {_SENDS}>{_MESSAGE}</intermediateThrowEvent>')
+    ],
+    "intermediateThrowEvent, link": [_links()],
+    "intermediateCatchEvent, link": [_links()],
+    "receiveTask": [
+        _line('<receiveTask id="n" messageRef="m"/>'),
+        *(
+            _line('<receiveTask id="n" messageRef="m"/>', _attached(_TRIGGERS[trigger]))
+            for trigger in ("timer", "message", "signal")
+        ),
+    ],
+    "eventBasedGateway": [_event_gateway()],
     "subProcess": [_scope("subProcess")],
     "transaction": [_scope("transaction")],
     "adHocSubProcess": [_scope("adHocSubProcess")],
@@ -114,7 +157,16 @@ _OTHERS = {
         _out_of_task(_CONDITION, None),
         _out_of_task(_CONDITION, "", default=True),
     ],
-    "several conditional flows out of a task": [_out_of_task(_CONDITION, _CONDITION)],
+    "several conditional flows out of a task": [
+        _out_of_task(_CONDITION, _CONDITION),
+        _out_of_task(_CONDITION, ""),
+        _out_of_task("", "", default=True),
+    ],
+    "several flows into an inclusive gateway": [
+        _line(
+            '<inclusiveGateway id="n"/>', f'<task id="t"/>{_flow(3, "a", "t")}{_flow(4, "t", "n")}'
+        )
+    ],
     "lane": [
         _line(
             '<userTask id="n"/>',
@@ -154,7 +206,7 @@ def _files(element: str) -> list[str]:
     tag, comma, trigger = name.partition(", ")
     if comma:
         files = [_EVENTS[tag](_TRIGGERS[trigger])]
-        if tag == "boundaryEvent" and trigger in {"timer", "error"}:
+        if tag == "boundaryEvent" and trigger in {"timer", "message", "signal", "error"}:
             files.append(_boundary(_TRIGGERS[trigger], "userTask"))
         return files
     return [_line(f'<{tag} id="n"/>')]

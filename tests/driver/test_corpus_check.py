@@ -27,10 +27,11 @@ CODES = {
     *("SequenceFlowSourceNotFound", "SequenceFlowTargetNotFound", "OrphanNode", "DeadEnd"),
     *("ExclusiveGatewayNoDefault", "ParallelGatewayInvalidShape", "DuplicateId", "TooLarge"),
     *("UnknownReference", "InvalidTimer", "InvalidCondition", "UnsupportedElement"),
+    "EventGatewayInvalidShape",
 }
 NOT_EXECUTED = {
     *("scriptTask", "businessRuleTask", "callActivity", "subProcess", "transaction"),
-    *("adHocSubProcess", "inclusiveGateway", "eventBasedGateway", "complexGateway"),
+    *("adHocSubProcess", "complexGateway"),
 }
 
 needs_corpus = pytest.mark.skipif(

@@ -23,6 +23,7 @@ HOT_DOORS = {
     *("start_process", "start_processes", "claim_tasks", "claim_tasks_at", "complete_task"),
     *("complete_tasks", "fail_task", "fail_tasks", "throw_error", "extend_leases", "release_tasks"),
     *("correlate_message", "complete_user_task", "decide_approval", "apply_approval_effects"),
+    "broadcast_signal",
     *("claim_commands", "claim_commands_at", "mark_commands", "tick", "tenants_with_work"),
 }
 """Public functions that run per step, wherever they stand."""

@@ -1,6 +1,6 @@
 -- Elements to kinds, drawings to plain graphs, references of every style, and what is refused by name.
 begin;
-select plan(56);
+select plan(76);
 
 create function pg_temp.kinds(p_body text, p_outside text default '') returns jsonb language sql as $$
   select jsonb_object_agg(n.node_id, n.kind)
@@ -19,7 +19,7 @@ create function pg_temp.refused(p_body text, p_outside text default '') returns 
 $$;
 
 -- one element, one kind
-select is(pg_temp.kinds(x.body, '<message id="m" name="m"/><error id="x" errorCode="X"/>') ->> 'n', x.kind, x.kind || ': ' || x.body)
+select is(pg_temp.kinds(x.body, '<message id="m" name="m"/><error id="x" errorCode="X"/><signal id="s" name="s"/>') ->> 'n', x.kind, x.kind || ': ' || x.body)
   from (values ('<startEvent id="n"/>', 'StartEvent'), ('<endEvent id="n"/>', 'EndEvent'), ('<endEvent id="n"><terminateEventDefinition/></endEvent>', 'TerminateEnd'),
                ('<endEvent id="n"><errorEventDefinition errorRef="x"/></endEvent>', 'ErrorEnd'), ('<task id="n"/>', 'PassThrough'), ('<manualTask id="n"/>', 'PassThrough'),
                ('<intermediateThrowEvent id="n"/>', 'PassThrough'), ('<serviceTask id="n"/>', 'ServiceTask'), ('<serviceTask id="n" bpm:approval="required"/>', 'ApprovalTask'),
@@ -27,7 +27,13 @@ select is(pg_temp.kinds(x.body, '<message id="m" name="m"/><error id="x" errorCo
                ('<intermediateCatchEvent id="n"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>', 'MessageCatch'),
                ('<intermediateCatchEvent id="n"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></intermediateCatchEvent>', 'TimerCatch'),
                ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent>', 'TimerBoundary'),
-               ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><errorEventDefinition/></boundaryEvent>', 'ErrorBoundary')) x (body, kind);
+               ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><errorEventDefinition/></boundaryEvent>', 'ErrorBoundary'),
+               ('<receiveTask id="h" messageRef="m"/><boundaryEvent id="n" attachedToRef="h"><messageEventDefinition messageRef="m"/></boundaryEvent>', 'MessageBoundary'),
+               ('<eventBasedGateway id="n"/>', 'EventGateway'),
+               ('<intermediateCatchEvent id="n"><signalEventDefinition signalRef="s"/></intermediateCatchEvent>', 'SignalCatch'),
+               ('<intermediateThrowEvent id="n"><signalEventDefinition signalRef="s"/></intermediateThrowEvent>', 'SignalThrow'),
+               ('<endEvent id="n"><signalEventDefinition signalRef="s"/></endEvent>', 'SignalThrow'),
+               ('<serviceTask id="h"/><boundaryEvent id="n" attachedToRef="h"><signalEventDefinition signalRef="s"/></boundaryEvent>', 'SignalBoundary')) x (body, kind);
 
 -- gateways by their flows
 select is(pg_temp.kinds(x.gateway || '<manualTask id="a"/><manualTask id="b"/><manualTask id="c"/><manualTask id="d"/>' || x.flows) - '{a,b,c,d}'::text[], x.kinds::jsonb, x.label)
@@ -80,19 +86,44 @@ select is((pg_temp.node('<laneSet><lane id="l" name="Outer"><flowNodeRef>n</flow
   'Inner', 'the innermost lane');
 select is(pg_temp.flows_of('<manualTask id="a"/><manualTask id="b"/><sequenceFlow sourceRef="a" targetRef="b"/>'), '{"a/1 flow:1 b"}', 'a flow without an id gets one');
 
+-- an end event that throws has a plain end behind it
+select is(pg_temp.flows_of('<task id="a"/><endEvent id="e"><signalEventDefinition/></endEvent>' || test.flows('a>e')), '{"a/1 a_e e","e/1 e:end-flow e:end"}', 'an end event that throws');
+select is(pg_temp.kinds('<endEvent id="e"><signalEventDefinition/></endEvent>'), '{"e": "SignalThrow", "e:end": "EndEvent"}'::jsonb, 'throws, and then ends');
+select is((pg_temp.node('<endEvent id="n"><signalEventDefinition signalRef="s"/></endEvent>', '<signal id="s" name="stop all"/>', 'n')).message_name, 'stop all', 'the signal by name');
+
+-- event-based gateways and boundary events of a wrong shape
+create function pg_temp.found(p_code text, p_body text) returns text language sql as $$
+  select string_agg(f.message, ' | ') from bpm_core.compile_text(test.bpmn('p', p_body, '<message id="m" name="m"/>'), false, '') c cross join lateral unnest(c.findings) f where f.code = p_code
+$$;
+create function pg_temp.gate(p_attributes text, p_body text) returns text language sql as $$
+  select pg_temp.found('EventGatewayInvalidShape', '<startEvent id="s"/><eventBasedGateway id="g" ' || p_attributes || '/><intermediateCatchEvent id="c"><messageEventDefinition messageRef="m"/></intermediateCatchEvent><receiveTask id="r" messageRef="m"/><endEvent id="e"/>'
+    || test.flows('s>g', 'g>c', 'c>e', 'r>e') || p_body)
+$$;
+select is(pg_temp.gate('', test.flows('g>r')), null, 'a catch event and a receive task behind an event-based gateway');
+select is(pg_temp.gate('', test.flows('g>r') || '<serviceTask id="t"/>' || test.flows('g>t', 't>e')), 'eventBasedGateway "g": it leads to serviceTask "t", which waits for nothing.', 'a task');
+select is(pg_temp.gate('', test.flows('g>r', 'g>e')), 'eventBasedGateway "g": it leads to endEvent "e", which waits for nothing.', 'an end');
+select is(pg_temp.gate('', test.flows('g>r') || '<task id="t"/>' || test.flows('s>t', 't>c')), 'eventBasedGateway "g": it leads to intermediateCatchEvent "c", which something else leads to as well.', 'an event that is entered otherwise');
+select is(pg_temp.gate('', test.flows('g>r') || test.timer('late', '<timeDuration>PT1S</timeDuration>', 'r') || test.flows('late>e')), 'eventBasedGateway "g": it leads to receiveTask "r", which has boundary events.', 'a receive task with boundary events');
+select is(pg_temp.gate('', '<sequenceFlow id="f" sourceRef="g" targetRef="r"><conditionExpression>${x}</conditionExpression></sequenceFlow>'), 'eventBasedGateway "g": it waits for events, so its flows have no condition and none is the default.', 'a condition');
+select is(pg_temp.gate('default="g_c"', test.flows('g>r')), 'eventBasedGateway "g": it waits for events, so its flows have no condition and none is the default.', 'a default');
+select is(pg_temp.refused('<eventBasedGateway id="g" instantiate="true"/>'), 'eventBasedGateway "g" starts the process, which only a start event does here.', 'one that starts the process');
+select is(pg_temp.found('BoundaryNeverFires', '<receiveTask id="r" messageRef="m"/><boundaryEvent id="b" attachedToRef="r"><errorEventDefinition/></boundaryEvent>'), 'boundaryEvent "b" is attached to receiveTask "r", which throws no error; it never fires.', 'an error boundary on a receive task');
+select is(pg_temp.found('BoundaryNeverFires', '<task id="r"/><boundaryEvent id="b" attachedToRef="r"><messageEventDefinition messageRef="m"/></boundaryEvent>'), 'boundaryEvent "b" is attached to task "r", which is passed at once; it never fires.', 'a message boundary on what is passed at once');
+
+select is(pg_temp.found('UnknownReference', '<intermediateThrowEvent id="t"><signalEventDefinition/></intermediateThrowEvent>'), 'intermediateThrowEvent "t" does not say which signal.', 'a signal event without a signal');
+select is(pg_temp.refused('<intermediateThrowEvent id="t"><signalEventDefinition signalRef="s"/></intermediateThrowEvent>', '<signal id="s" name="${which}"/>'), 'intermediateThrowEvent "t" has a signal whose name is an expression, which is not executed.', 'a name that is an expression');
+
 -- refused, by its own id and name
 select is(pg_temp.refused('<complexGateway id="g" name="Any two"/>'), 'complexGateway "g" (Any two) is not executed.', 'complex gateway');
 select is(pg_temp.refused('<adHocSubProcess id="h"><task id="t"/></adHocSubProcess>'), 'adHocSubProcess "h" is not executed.', 'ad-hoc sub-process: itself, not what is in it');
-select is(pg_temp.refused('<subProcess id="u"><startEvent id="us"/><eventBasedGateway id="ug"/></subProcess>'), 'subProcess "u" is not executed. | eventBasedGateway "ug" is not executed.', 'in and around a sub-process');
-select is(pg_temp.refused('<boundaryEvent id="b" name="Help" attachedToRef="t"><signalEventDefinition/></boundaryEvent>'), 'boundaryEvent "b" (Help) of kind signal is not executed.', 'an event of a kind');
+select is(pg_temp.refused('<subProcess id="u"><startEvent id="us"/><complexGateway id="ug"/></subProcess>'), 'subProcess "u" is not executed. | complexGateway "ug" is not executed.', 'in and around a sub-process');
+select is(pg_temp.refused('<boundaryEvent id="b" name="Help" attachedToRef="t"><escalationEventDefinition/></boundaryEvent>'), 'boundaryEvent "b" (Help) of kind escalation is not executed.', 'an event of a kind');
 select is(pg_temp.refused('<intermediateCatchEvent id="c"><timerEventDefinition/><messageEventDefinition/></intermediateCatchEvent>'), 'intermediateCatchEvent "c" has several event definitions, which is not executed.', 'several definitions');
 select is(pg_temp.refused('<intermediateCatchEvent id="c"/>'), 'intermediateCatchEvent "c" has no event definition and is not executed.', 'none');
 select is(pg_temp.refused('<serviceTask id="t"><multiInstanceLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is multi-instance, which is not executed.', 'multi-instance');
 select is(pg_temp.refused('<serviceTask id="t"><standardLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is a loop activity, which is not executed.', 'loop');
 select is(pg_temp.refused('<serviceTask id="t" isForCompensation="true"/>'), 'serviceTask "t" is a compensation handler, which is not executed.', 'compensation handler');
 select is(pg_temp.refused('<task id="t"/><hyperGateway id="h"/>'), 'hyperGateway "h" is no element of BPMN that is known here.', 'an element nobody knows');
-select is(pg_temp.refused('<receiveTask id="r" messageRef="m"/><boundaryEvent id="b" attachedToRef="r"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent>', '<message id="m" name="m"/>'),
-  'boundaryEvent "b" is attached to receiveTask "r", where boundary events are not executed yet.', 'a boundary event on a receive task');
 select is(pg_temp.refused('<dataObject id="d"/><dataObjectReference id="r"/><dataStoreReference id="s"/><textAnnotation id="t"/><association id="a"/><group id="g"/><ioSpecification/><property id="p2"/><laneSet/>'), null,
   'data, annotations, groups and lanes are kept without a word');
 

@@ -1,0 +1,25 @@
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
+-- Returns:  one row: signal_id, receivers (waits open now).
+-- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
+returns table (signal_id uuid, receivers integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_name), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'The name of a signal is a text of 1 to 300 characters.');
+  elsif bpm_core.variables_fault(p_payload) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
+  end if;
+  return query
+  select s.id, s.receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
+end
+$$;
