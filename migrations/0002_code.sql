@@ -7659,7 +7659,8 @@ begin
     select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
       from generate_series(0, 2) l(level)
      cross join unnest(p_types) with ordinality y(task_type, n)
-     cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level)) k(position)
+     -- Fenced: pulled up, each position would be read twice.
+     cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level) offset 0) k(position)
      cross join lateral bpm_core.pick_start(k.position, p_now) s
      order by l.level, y.n);
 end
