@@ -5842,7 +5842,7 @@ $$;
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
--- Source:   seed A, 4, token claim.
+-- Source:   kernel design, 4, token claim.
 create or replace function bpm_core.resume_tokens(p_tenant_id text, p_tokens uuid[])
 returns integer
 language plpgsql volatile
@@ -6099,7 +6099,7 @@ $$;
 --           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
 -- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
--- Source:   seed A, 2.2; seed B, "idempotency theo trigger key".
+-- Source:   kernel design, 2.2; runtime design, idempotency by trigger key.
 create or replace function bpm.start_processes(p_items jsonb, p_actor text default null, p_tenant_id text default '')
 returns table (item integer, process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean, outcome bpm.outcome, message text)
 language plpgsql volatile security definer
@@ -6875,7 +6875,7 @@ $$;
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
--- Source:   seed B, transaction cookbook, "Complete step" and "Deliver".
+-- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
@@ -7086,7 +7086,7 @@ $$;
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
 -- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
 -- Locks:    workflow_instance, then task_instance, both sorted.
--- Source:   seed B, transaction cookbook, "Complete step"; seed A, 9.1.
+-- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
@@ -8106,7 +8106,7 @@ $$;
 -- Returns:  integer, how many took effect.
 -- Raises:   BP403, BP422 limit not 1 to 1000.
 -- Locks:    workflow_instance, skip locked.
--- Source:   seed A, 2.3, the startup sweep.
+-- Source:   kernel design, 2.3, the startup sweep.
 create or replace function bpm.apply_approval_effects(p_limit integer default 100, p_tenant_id text default '')
 returns integer
 language plpgsql volatile security definer
@@ -8294,7 +8294,7 @@ $$;
 --           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
 -- Writes:   approval_record, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
--- Source:   seed A, 2.3; seed B, transaction cookbook, "Review".
+-- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
   p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
 returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
@@ -8612,7 +8612,7 @@ $$;
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
--- Source:   seed B, transaction cookbook, "Deliver".
+-- Source:   runtime design, transaction cookbook, "Deliver".
 create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
@@ -8913,7 +8913,7 @@ $$;
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
 -- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
 -- Locks:    workflow_instance. No command row is waited for: under this lock only claims touch any, and those Pending.
--- Source:   seed B, transaction cookbook, "Deliver".
+-- Source:   runtime design, transaction cookbook, "Deliver".
 create or replace function bpm.mark_commands(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
 language plpgsql volatile security definer

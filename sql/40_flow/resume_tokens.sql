@@ -1,6 +1,6 @@
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
--- Source:   seed A, 4, token claim.
+-- Source:   kernel design, 4, token claim.
 create or replace function bpm_core.resume_tokens(p_tenant_id text, p_tokens uuid[])
 returns integer
 language plpgsql volatile

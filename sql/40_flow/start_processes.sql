@@ -4,7 +4,7 @@
 --           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
 -- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
--- Source:   seed A, 2.2; seed B, "idempotency theo trigger key".
+-- Source:   kernel design, 2.2; runtime design, idempotency by trigger key.
 create or replace function bpm.start_processes(p_items jsonb, p_actor text default null, p_tenant_id text default '')
 returns table (item integer, process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean, outcome bpm.outcome, message text)
 language plpgsql volatile security definer

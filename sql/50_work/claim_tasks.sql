@@ -3,7 +3,7 @@
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
--- Source:   seed B, transaction cookbook, "Complete step" and "Deliver".
+-- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,

@@ -5,7 +5,7 @@
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
 -- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
 -- Locks:    workflow_instance, then task_instance, both sorted.
--- Source:   seed B, transaction cookbook, "Complete step"; seed A, 9.1.
+-- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer

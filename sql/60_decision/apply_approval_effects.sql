@@ -2,7 +2,7 @@
 -- Returns:  integer, how many took effect.
 -- Raises:   BP403, BP422 limit not 1 to 1000.
 -- Locks:    workflow_instance, skip locked.
--- Source:   seed A, 2.3, the startup sweep.
+-- Source:   kernel design, 2.3, the startup sweep.
 create or replace function bpm.apply_approval_effects(p_limit integer default 100, p_tenant_id text default '')
 returns integer
 language plpgsql volatile security definer

@@ -5,7 +5,7 @@
 --           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
 -- Writes:   approval_record, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
--- Source:   seed A, 2.3; seed B, transaction cookbook, "Review".
+-- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
   p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
 returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)

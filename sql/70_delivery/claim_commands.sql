@@ -3,7 +3,7 @@
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
--- Source:   seed B, transaction cookbook, "Deliver".
+-- Source:   runtime design, transaction cookbook, "Deliver".
 create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)

@@ -8,7 +8,7 @@
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
 -- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
 -- Locks:    workflow_instance. No command row is waited for: under this lock only claims touch any, and those Pending.
--- Source:   seed B, transaction cookbook, "Deliver".
+-- Source:   runtime design, transaction cookbook, "Deliver".
 create or replace function bpm.mark_commands(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
 language plpgsql volatile security definer

@@ -152,6 +152,50 @@ def test_a_loop_re_enters_its_join(database: TestDatabase) -> None:
     assert kit.status_of(database, process) == "Completed"
 
 
+def test_a_terminate_end_takes_the_tokens_of_its_own_hop_with_it(database: TestDatabase) -> None:
+    """In one batch a token terminates while others come to nodes of all kinds: none is left."""
+    branches = {
+        "service": kit.service(),
+        "user": kit.user(),
+        "send": kit.send(type="courier"),
+        "timer": kit.timer("PT1M"),
+        "message": kit.message("never"),
+        "gated": kit.service(approval="required"),
+        "choice": "<exclusiveGateway {id}/>",
+        "plain": "<task {id}/>",
+    }
+    flows = "".join(f"; fork > to_{kind} > {kind} > merge_{kind} > end_{kind}" for kind in branches)
+    work = {f"to_{kind}": kit.service(type="step") for kind in branches}
+    database.rows(
+        "select bpm.register_destination('courier', 'http', '{\"url\": \"http://courier.test/\"}')"
+    )
+    kit.deploy(
+        database,
+        kit.process(
+            "all-kinds",
+            "start > fork > to_stop > stop; fork > j1 > join > end_j; fork > j2 > join" + flows,
+            stop=kit.terminate(),
+            **branches,
+            **work,
+            **{name: kit.service(type="step") for name in ("to_stop", "j1", "j2")},
+        ),
+    )
+    for _ in range(3):
+        (process,) = kit.start(database, "all-kinds")
+        with Session(database) as worker:
+            tasks = claim(worker, ["step"], 1000)
+            random.shuffle(tasks)
+            rows = worker.do(COMPLETE, answer(tasks))
+        assert {row["outcome"] for row in rows} == {"Completed"}
+        assert kit.status_of(database, process) == "Completed"
+        assert not database.rows(
+            "select t.task_id from bpm.task t"
+            " where t.process_instance_id = %s and t.state in ('Ready', 'Executing')",
+            [process],
+        )
+        database.audit()
+
+
 def _race_ends(database: TestDatabase) -> tuple[str, list[str], list[object]]:
     """Three branches end at once, one of them terminates; queued in an order by chance.
 
