@@ -131,6 +131,42 @@ def test_the_old_token_of_the_same_worker_does_nothing_else_either(
             kit.run_out(database, ["once"])
 
 
+@pytest.mark.parametrize("old_first", [True, False])
+def test_the_token_tells_two_leases_of_one_command_apart(
+    database: TestDatabase, old_first: bool
+) -> None:
+    """A-02 for commands: the old attempt's mark beside the new one's, in one call."""
+    database.rows(
+        "select bpm.register_destination('courier', 'http', '{\"url\": \"http://courier.test/\"}',"
+        " p_resend_allowed => true)"
+    )
+    kit.deploy(database, kit.process("posts", "start > book > end", book=kit.send(type="courier")))
+    kit.start(database, "posts")
+    claim_command = "select c.command_id, c.fencing_token from bpm.claim_commands('same', 1) c"
+    with Session(database) as runner:
+        old = runner.one(claim_command)
+        _advance(database, 70)
+        assert runner.one("select * from bpm.tick()")["done"]["commands"] == 1
+        _advance(database, 600)
+        runner.do("select * from bpm.tick()")
+        new = runner.one(claim_command)
+        assert new["command_id"] == old["command_id"]
+        marks = [(old, "NotSent", "LeaseLost"), (new, "Sent", "Sent")]
+        if not old_first:
+            marks.reverse()
+        items = [
+            {
+                "command_id": str(command["command_id"]),
+                "fencing_token": command["fencing_token"],
+                "outcome": reported,
+            }
+            for command, reported, _ in marks
+        ]
+        rows = runner.do("select * from bpm.mark_commands(%s)", json.dumps(items))
+    assert [row["outcome"] for row in rows] == [outcome for _, _, outcome in marks]
+    assert {row["state"] for row in rows} == {"Sent"}
+
+
 def test_the_third_attempt_succeeds(database: TestDatabase) -> None:
     """A-03: two attempts fail, the third succeeds; history tells of 1, 2, 3 and one completion."""
     (process,) = kit.start(database, "thrice")
