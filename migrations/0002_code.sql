@@ -8436,7 +8436,7 @@ $$;
 
 -- from 70_delivery/accept_marks.sql
 -- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
--- that an attempt whose end nobody knew did arrive. Of several marks of one command the first counts.
+-- that an attempt whose end nobody knew did arrive. Of several such marks of one command the first counts.
 -- Writes:   as move_commands.
 create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
 returns void
@@ -8450,9 +8450,11 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   perform bpm_core.move_commands(p_tenant_id, array(
-    select row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
+    -- The first that counts, not the first: a late mark under an old token must not stand before the right one in the same call.
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
                coalesce(a.attempt, o.attempt), null)::bpm_core.command_move
-      from (select distinct on (x.command_id) p_tenant_id as tenant_id, x.* from unnest(p_marks) x order by x.command_id, x.item offset 0) m
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
      cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
      cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, o.attempt < o.max_attempts, o.first_sent_at is not null) v
@@ -8463,7 +8465,8 @@ begin
      where case
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
-             else false end));
+             else false end
+     order by o.id, m.item));
 end
 $$;
 
