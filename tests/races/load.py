@@ -442,6 +442,13 @@ class Everything:
                 if self.crowd.call(session, call, row["id"]):
                     self.crowd.count(call.split(".")[1].split("(")[0])
 
+    def auditor(self, session: Session, _chance: random.Random) -> None:
+        """The engine's audit in the middle of it all: what is committed is right at any moment."""
+        for _ in range(max(3, self.rounds // 40)):
+            found = self.crowd.call(session, "select * from bpm.check_invariants()") or []
+            self.crowd.wrong += [str(row) for row in found]
+            self.crowd.count("audits")
+
     def everybody(self) -> list[Callable[[Session, random.Random], None]]:
         """All of them, workers and tickers twice."""
         return [
@@ -454,6 +461,7 @@ class Everything:
             self.sender,
             self.deliverer,
             self.person,
+            self.auditor,
         ]
 
 
