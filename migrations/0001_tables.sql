@@ -43,12 +43,16 @@ comment on table bpm_core.tenant_grant is
 -- What happened and what is true. Append-only.
 
 create type bpm_core.history_kind as enum (
-  'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'VariablesSet',
+  'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated', 'VariablesSet',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
-  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
-  'TimerStarted', 'TimerFired', 'TimerCancelled',
-  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
-  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'IncidentOpened', 'IncidentResolved',
+  'TokenPlaced', 'NodeSkipped',
+  'ScopeOpened', 'ScopeCompleted', 'ScopeCancelled',
+  'CallStarted', 'CallCompleted', 'CallFailed',
+  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned', 'TaskHeld', 'TaskReleased',
+  'TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased',
+  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited', 'ConditionMet', 'SubscriptionClosed',
+  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'EscalationCaught', 'IncidentOpened', 'IncidentResolved',
+  'CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';
@@ -113,9 +117,16 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
-  'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary',
-  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask', 'SignalThrow', 'EscalationThrow');
+  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow',
+  'EndEvent', 'CompensationDone',
+  'ParallelJoin', 'InclusiveJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'CompensationMark', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
+  'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary',
+  'ErrorBoundary', 'EscalationBoundary', 'CancelBoundary', 'CompensationBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask',
+  'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity',
+  'SignalThrow', 'CompensationThrow',
+  'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',
@@ -236,21 +247,24 @@ create table bpm_core.workflow_node (
   correlation_path    text,
   timer_kind          text check (timer_kind in ('Duration', 'Date', 'Cycle', 'Cron')),
   timer_rule          text,
+  expressions         jsonb not null default '{}' check (jsonb_typeof(expressions) = 'object'),
   attributes          jsonb not null default '{}',
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
 );
 create index workflow_node_boundary on bpm_core.workflow_node (attached_to, workflow_version_id, tenant_id) where attached_to is not null;
+create index workflow_node_inside on bpm_core.workflow_node (scope_node_id, workflow_version_id, tenant_id) where scope_node_id is not null;
 comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
 comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
 comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
 comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
-comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
+comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event; of the start event of an event sub-process: the sub-process around that, on whose token it waits.';
 comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
 comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
 comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
 comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.expressions is 'Compiled expression trees by purpose (timer, correlation, collection, completion, input, output, …), for bpm_core.evaluate.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
 
 create table bpm_core.workflow_flow (
@@ -428,7 +442,8 @@ create type bpm_core.draft_node as (
   correlation_path text,
   timer_kind       text,
   timer_rule       text,
-  timer_path       text
+  timer_path       text,
+  expressions      jsonb
 );
 comment on type bpm_core.draft_node is
   'A flow node on its way from the drawing to workflow_node. extensions holds the extension elements below it, keyed alias:tag; event the kind of its event definition (none, timer, …, several).';
@@ -613,16 +628,24 @@ create table bpm_core.scope (
   workflow_instance_id uuid not null,
   parent_scope_id      uuid,
   node_id              text collate "C" not null,
+  host_token_id        uuid not null,
   variables            jsonb not null default '{}',
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
-);
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check (state = 'Open' or live_tokens = 0)
+) with (fillfactor = 80);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
+create index scope_of_parent on bpm_core.scope (parent_scope_id) where parent_scope_id is not null;
+create index scope_of_host on bpm_core.scope (host_token_id);
 comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-process, transaction. The root scope has no row; in keys it is the zero uuid.';
+comment on column bpm_core.scope.node_id is 'The activity whose inside this is; its token, host_token_id, rests there until the scope ends.';
+comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
+comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
+comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
 
 create table bpm_core.token_transition (
   from_state bpm_core.token_state not null,
@@ -657,6 +680,7 @@ create table bpm_core.token (
   check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index token_of_instance on bpm_core.token (workflow_instance_id);
+create index token_of_scope on bpm_core.token (scope_id) where scope_id <> '00000000-0000-0000-0000-000000000000';
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
 comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
@@ -777,7 +801,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

@@ -1111,7 +1111,7 @@ as $$
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
-           0, 0, 0, null, null, null, null, null, null, null, null)::bpm_core.draft_node order by n.pos), '{}')
+           0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = n.pos
     left join bpm_core.bpmn_events(p_elements) v on v.node_pos = n.pos
@@ -2145,7 +2145,7 @@ as $$
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
                case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
-               null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
+               null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
   flow as (
@@ -2171,7 +2171,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, n.kind, n.tag, n.name, n.scope_id, n.attached_to, n.interrupting,
          coalesce(i.flows, 0)::integer, coalesce(o.flows, 0)::integer, n.task_type, n.error_code, n.message_name, n.correlation_path,
-         n.timer_kind, n.timer_rule, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
+         n.timer_kind, n.timer_rule, n.expressions, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
     from unnest(p_nodes) n
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
@@ -2755,7 +2755,7 @@ as $$
                                    n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
                                    tt.task_type is not null),
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id

@@ -1,12 +1,16 @@
 -- What happened and what is true. Append-only.
 
 create type bpm_core.history_kind as enum (
-  'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'VariablesSet',
+  'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated', 'VariablesSet',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
-  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
-  'TimerStarted', 'TimerFired', 'TimerCancelled',
-  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed',
-  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'IncidentOpened', 'IncidentResolved',
+  'TokenPlaced', 'NodeSkipped',
+  'ScopeOpened', 'ScopeCompleted', 'ScopeCancelled',
+  'CallStarted', 'CallCompleted', 'CallFailed',
+  'TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned', 'TaskHeld', 'TaskReleased',
+  'TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased',
+  'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited', 'ConditionMet', 'SubscriptionClosed',
+  'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'EscalationCaught', 'IncidentOpened', 'IncidentResolved',
+  'CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
   'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';

@@ -30,7 +30,7 @@ as $$
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
-           0, 0, 0, null, null, null, null, null, null, null, null)::bpm_core.draft_node order by n.pos), '{}')
+           0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = n.pos
     left join bpm_core.bpmn_events(p_elements) v on v.node_pos = n.pos

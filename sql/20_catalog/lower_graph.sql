@@ -20,7 +20,7 @@ as $$
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
                case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
-               null, null, null, null, null, null, null)::bpm_core.draft_node, d.pos, 1
+               null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
   flow as (

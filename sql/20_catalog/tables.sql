@@ -6,9 +6,16 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'EndEvent', 'ParallelJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'StartEvent',
-  'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway', 'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary',
-  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask', 'SignalThrow', 'EscalationThrow');
+  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow',
+  'EndEvent', 'CompensationDone',
+  'ParallelJoin', 'InclusiveJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'CompensationMark', 'StartEvent',
+  'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
+  'TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary',
+  'ErrorBoundary', 'EscalationBoundary', 'CancelBoundary', 'CompensationBoundary',
+  'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask',
+  'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity',
+  'SignalThrow', 'CompensationThrow',
+  'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',
@@ -129,21 +136,24 @@ create table bpm_core.workflow_node (
   correlation_path    text,
   timer_kind          text check (timer_kind in ('Duration', 'Date', 'Cycle', 'Cron')),
   timer_rule          text,
+  expressions         jsonb not null default '{}' check (jsonb_typeof(expressions) = 'object'),
   attributes          jsonb not null default '{}',
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
 );
 create index workflow_node_boundary on bpm_core.workflow_node (attached_to, workflow_version_id, tenant_id) where attached_to is not null;
+create index workflow_node_inside on bpm_core.workflow_node (scope_node_id, workflow_version_id, tenant_id) where scope_node_id is not null;
 comment on table bpm_core.workflow_node is 'One flow node of a version. node_id is the element''s id; nodes the compiler adds (an implicit split) carry the id of their element and a suffix.';
 comment on column bpm_core.workflow_node.kind is 'Which enter_… function handles an arrival.';
 comment on column bpm_core.workflow_node.element is 'Local name of the BPMN element, as drawn.';
 comment on column bpm_core.workflow_node.scope_node_id is 'The sub-process around it; null at the root.';
-comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event.';
+comment on column bpm_core.workflow_node.attached_to is 'Host activity of a boundary event; of the start event of an event sub-process: the sub-process around that, on whose token it waits.';
 comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequence flows; a join fires with one token of each.';
 comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
 comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
 comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.expressions is 'Compiled expression trees by purpose (timer, correlation, collection, completion, input, output, …), for bpm_core.evaluate.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
 
 create table bpm_core.workflow_flow (
@@ -321,7 +331,8 @@ create type bpm_core.draft_node as (
   correlation_path text,
   timer_kind       text,
   timer_rule       text,
-  timer_path       text
+  timer_path       text,
+  expressions      jsonb
 );
 comment on type bpm_core.draft_node is
   'A flow node on its way from the drawing to workflow_node. extensions holds the extension elements below it, keyed alias:tag; event the kind of its event definition (none, timer, …, several).';

@@ -134,16 +134,24 @@ create table bpm_core.scope (
   workflow_instance_id uuid not null,
   parent_scope_id      uuid,
   node_id              text collate "C" not null,
+  host_token_id        uuid not null,
   variables            jsonb not null default '{}',
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance
-);
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check (state = 'Open' or live_tokens = 0)
+) with (fillfactor = 80);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
+create index scope_of_parent on bpm_core.scope (parent_scope_id) where parent_scope_id is not null;
+create index scope_of_host on bpm_core.scope (host_token_id);
 comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-process, transaction. The root scope has no row; in keys it is the zero uuid.';
+comment on column bpm_core.scope.node_id is 'The activity whose inside this is; its token, host_token_id, rests there until the scope ends.';
+comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
+comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
+comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
 
 create table bpm_core.token_transition (
   from_state bpm_core.token_state not null,
@@ -178,6 +186,7 @@ create table bpm_core.token (
   check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index token_of_instance on bpm_core.token (workflow_instance_id);
+create index token_of_scope on bpm_core.token (scope_id) where scope_id <> '00000000-0000-0000-0000-000000000000';
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
 comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
@@ -298,7 +307,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
