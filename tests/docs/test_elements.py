@@ -154,7 +154,7 @@ _OTHERS = {
         ),
     ],
     "subProcess, begun by an event": [
-        _line("<task id=\"n\"/>", _event_sub(trigger))
+        _line('<task id="n"/>', _event_sub(trigger))
         for trigger in ("message", "timer", "signal", "error", "escalation")
     ],
     "boundaryEvent, escalation": [
