@@ -10,7 +10,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[] := '{}';
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_token   bpm_core.moving;
   v_code    text;
   v_catch   bpm_core.catch;

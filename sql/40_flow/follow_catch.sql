@@ -10,7 +10,7 @@ set jit = off
 as $$
 declare
   v_host bpm_core.moving := p_catch.host;
-  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null);
+  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null)::bpm_core.moving;
 begin
   if p_catch.is_start then
     return bpm_core.start_event_subs(array[v_from], p_catch.interrupting);

@@ -9,7 +9,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_variables jsonb := '{}';
+  v_variables jsonb := '{}'::jsonb;
   v_scope     uuid := p_scope_id;
   r_scope     record;
 begin

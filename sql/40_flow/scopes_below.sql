@@ -9,7 +9,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_below uuid[] := '{}';
+  v_below uuid[] := '{}'::uuid[];
   v_level uuid[] := p_scopes;
 begin
   loop
