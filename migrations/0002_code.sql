@@ -4592,7 +4592,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[] := '{}';
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_token   bpm_core.moving;
   v_code    text;
   v_catch   bpm_core.catch;
@@ -5223,7 +5223,7 @@ set jit = off
 as $$
 declare
   v_host bpm_core.moving := p_catch.host;
-  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null);
+  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null)::bpm_core.moving;
 begin
   if p_catch.is_start then
     return bpm_core.start_event_subs(array[v_from], p_catch.interrupting);
@@ -5688,7 +5688,7 @@ declare
   v_names    jsonb;
 begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
-    return '{}';
+    return '{}'::jsonb;
   end if;
   v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
@@ -6711,7 +6711,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_variables jsonb := '{}';
+  v_variables jsonb := '{}'::jsonb;
   v_scope     uuid := p_scope_id;
   r_scope     record;
 begin
@@ -6736,7 +6736,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_below uuid[] := '{}';
+  v_below uuid[] := '{}'::uuid[];
   v_level uuid[] := p_scopes;
 begin
   loop
