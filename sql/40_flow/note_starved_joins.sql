@@ -13,9 +13,16 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with starved as materialized (
+  with recursive around as (
+    select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m
+    union
+    -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
+    select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
+      from around a
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s),
+  starved as materialized (
     select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m offset 0) d
+      from around d
      cross join lateral (select w.status, w.live_tokens from bpm_core.workflow_instance w
                           where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
       left join lateral (select s.live_tokens from bpm_core.scope s where s.tenant_id = d.tenant_id and s.id = d.scope_id offset 0) s on true
