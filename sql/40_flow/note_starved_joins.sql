@@ -19,7 +19,8 @@ begin
     -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
     select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
       from around a
-     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s),
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+     where a.scope_id <> bpm_core.root_scope()),
   starved as materialized (
     select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
       from around d
