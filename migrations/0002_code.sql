@@ -2682,7 +2682,7 @@ declare
   v_next   integer[] := p_graph.first_place;
   v_seen   boolean[] := array_fill(false, array[v_count]);
   v_stack  integer[] := array_fill(0, array[v_count]);
-  v_order  integer[] := '{}';
+  v_order  integer[] := '{}'::integer[];
   v_depth  integer;
   v_node   integer;
   v_to     integer;
