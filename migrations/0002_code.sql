@@ -641,13 +641,15 @@ as $$
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'subProcess' then 'SubProcess'
+    when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
       case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
@@ -751,223 +753,6 @@ begin
 end
 $$;
 
--- from 20_catalog/call_aggregate.sql
--- The sum, least, greatest or mean of a list of numbers (least and greatest also of texts), or whether all or any of it are true.
-create or replace function bpm_core.call_aggregate(p_name text, p_list jsonb)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_name in ('all', 'any') then
-    return (select to_jsonb(case when bool_or(v.verdict = (p_name = 'any')) then p_name = 'any' when bool_or(v.verdict is null) then null else p_name = 'all' end)
-              from (select case when jsonb_typeof(e) = 'boolean' then e::boolean end as verdict from jsonb_array_elements(p_list) e) v);
-  elsif jsonb_array_length(p_list) = 0 then
-    return case p_name when 'sum' then '0'::jsonb end;
-  elsif not jsonb_path_exists(p_list, 'strict $[*] ? (@.type() != "number" || @ > 1e200 || @ < -1e200)') then
-    return (select to_jsonb(trim_scale(case p_name when 'sum' then sum(e::numeric) when 'min' then min(e::numeric) when 'max' then max(e::numeric) else avg(e::numeric) end))
-              from jsonb_array_elements(p_list) e);
-  elsif p_name in ('min', 'max') and not jsonb_path_exists(p_list, 'strict $[*] ? (@.type() != "string" || @ starts with "__")') then
-    return (select to_jsonb(case p_name when 'min' then min(e collate "C") else max(e collate "C") end) from jsonb_array_elements_text(p_list) e);
-  end if;
-  return null;
-end
-$$;
-
--- from 20_catalog/call_list.sql
--- Functions of lists and objects. Places in lists count from 1; only get, the method of JUEL, counts from 0.
-create or replace function bpm_core.call_list(p_name text, p_args jsonb[])
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_type constant text := jsonb_typeof(p_args[1]);
-  v_from integer;  -- a place, or a number of elements
-begin
-  if p_name = 'in' then
-    return case when jsonb_typeof(p_args[2]) = 'array' then to_jsonb(bpm_core.list_contains(p_args[2], p_args[1]))
-                else to_jsonb(bpm_core.compare_values('eq', p_args[1], p_args[2], true)) end;
-  elsif p_name = 'or else' then
-    return case when p_args[1] = 'null' then p_args[2] else p_args[1] end;
-  elsif p_name in ('get', 'get or default', 'contains key') then
-    return case
-      when v_type = 'array' and p_name = 'get' then bpm_core.index_value(p_args[1], p_args[2], 0)
-      when v_type = 'object' and jsonb_typeof(p_args[2]) = 'string' then case p_name
-        when 'contains key' then to_jsonb(p_args[1] ? (p_args[2] #>> '{}')) else coalesce(p_args[1] -> (p_args[2] #>> '{}'), p_args[3], 'null') end end;
-  elsif p_name in ('count', 'is empty') then
-    v_from := case v_type when 'array' then jsonb_array_length(p_args[1]) when 'object' then (select count(*)::integer from jsonb_object_keys(p_args[1]))
-                          when 'string' then case p_name when 'is empty' then length(p_args[1] #>> '{}') end end;
-    return case p_name when 'count' then to_jsonb(v_from) else to_jsonb(v_from = 0) end;
-  elsif p_name = 'range' then
-    return case when bpm_core.is_range(p_args[1], p_args[2]) then
-      coalesce((select jsonb_agg(i) from generate_series(p_args[1]::integer, p_args[2]::integer) i), '[]') end;
-  elsif v_type is distinct from 'array' then
-    return null;
-  elsif p_name = 'sublist' then
-    v_from := case when jsonb_typeof(p_args[2]) = 'number' and abs(p_args[2]::numeric) <= jsonb_array_length(p_args[1]) then p_args[2]::numeric::integer end;
-    v_from := case when v_from < 0 then jsonb_array_length(p_args[1]) + v_from + 1 when v_from > 0 then v_from end;
-    return case when v_from is not null and coalesce(jsonb_typeof(p_args[3]) = 'number' and p_args[3]::numeric between 0 and 1000000, true) then
-      coalesce((select jsonb_agg(e order by n) from jsonb_array_elements(p_args[1]) with ordinality l(e, n)
-                 where n >= v_from and (p_args[3] is null or n < v_from + p_args[3]::numeric)), '[]') end;
-  end if;
-  return case p_name
-    when 'list contains' then to_jsonb(bpm_core.list_contains(p_args[1], p_args[2])) when 'holds' then to_jsonb(bpm_core.list_contains(p_args[1], p_args[2]))
-    when 'append' then p_args[1] || to_jsonb(p_args[2:])
-    when 'concatenate' then case when not exists (select from unnest(p_args) a where jsonb_typeof(a) <> 'array')
-      then (select coalesce(jsonb_agg(e order by n, m), '[]') from unnest(p_args) with ordinality a(l, n) cross join lateral jsonb_array_elements(a.l) with ordinality x(e, m)) end
-    when 'reverse' then (select coalesce(jsonb_agg(e order by n desc), '[]') from jsonb_array_elements(p_args[1]) with ordinality l(e, n))
-    when 'distinct values' then (select coalesce(jsonb_agg(d.e order by d.n), '[]') from (
-      select e, min(n) as n from jsonb_array_elements(p_args[1]) with ordinality l(e, n) group by e) d)
-    when 'index of' then (select coalesce(jsonb_agg(n order by n), '[]') from jsonb_array_elements(p_args[1]) with ordinality l(e, n) where e = p_args[2])
-    when 'string join' then case when not jsonb_path_exists(p_args[1], '$[*] ? (@.type() != "string")') and coalesce(jsonb_typeof(p_args[2]) = 'string', true)
-      then to_jsonb(coalesce((select string_agg(e, coalesce(p_args[2] #>> '{}', '') order by n) from jsonb_array_elements_text(p_args[1]) with ordinality l(e, n)), '')) end
-  end;
-end
-$$;
-
--- from 20_catalog/call_number.sql
--- Arithmetic, exact. Undecidable: a division by zero, numbers beyond 10^200, a power beyond 99.
-create or replace function bpm_core.call_number(p_name text, p_args jsonb[])
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_limit constant numeric := 1e200;
-  v_a     numeric := p_args[1]::numeric;
-  v_b     numeric := case when jsonb_typeof(p_args[2]) = 'number' then p_args[2]::numeric end;
-begin
-  if cardinality(p_args) > 1 and v_b is null then
-    return null;
-  elsif abs(v_a) > v_limit or abs(v_b) > v_limit or scale(v_a) > 200 or scale(v_b) > 200 then
-    return null;
-  elsif (p_name in ('divide', 'remainder', 'modulo') and v_b = 0) or (p_name = 'power' and (v_b <> trunc(v_b) or abs(v_b) > 99 or abs(v_a) > 1e20 or (v_a = 0 and v_b < 0)))
-        or (p_name in ('round', 'decimal') and (v_b <> trunc(v_b) or abs(v_b) > 100)) then
-    return null;
-  elsif p_name in ('even', 'odd') then
-    return to_jsonb((mod(v_a, 2) = 0) = (p_name = 'even'));
-  end if;
-  return to_jsonb(trim_scale(case p_name
-    when 'plus' then v_a + v_b when 'add' then v_a + v_b when 'subtract' then v_a - v_b when 'multiply' then v_a * v_b when 'divide' then v_a / v_b
-    when 'remainder' then mod(v_a, v_b) when 'modulo' then v_a - v_b * floor(v_a / v_b) when 'power' then v_a ^ v_b when 'negate' then -v_a
-    when 'floor' then floor(v_a) when 'ceiling' then ceil(v_a) when 'abs' then abs(v_a) when 'number' then v_a
-    when 'round' then round(v_a, coalesce(v_b::integer, 0)) when 'decimal' then bpm_core.round_half_even(v_a, v_b::integer) end));
-end
-$$;
-
--- from 20_catalog/call_text.sql
--- Functions of texts. A text that is none is undecidable. Matching is done over at most 10,000 characters; a text made may have a million.
-create or replace function bpm_core.call_text(p_name text, p_args jsonb[], p_pattern text)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_texts  constant boolean := jsonb_typeof(p_args[1]) = 'string' and coalesce(jsonb_typeof(p_args[2]) = 'string', true);
-  v_a      constant text := p_args[1] #>> '{}';
-  v_b      constant text := p_args[2] #>> '{}';
-begin
-  if p_name = 'string' then
-    return case when jsonb_typeof(p_args[1]) in ('string', 'number', 'boolean') then to_jsonb(v_a) end;
-  elsif p_name = 'template' then
-    return case when not exists (select from unnest(p_args) a where jsonb_typeof(a) not in ('string', 'number', 'boolean'))
-      then to_jsonb((select string_agg(a #>> '{}', '' order by n) from unnest(p_args) with ordinality x(a, n))) end;
-  elsif p_name like 'substring%' and jsonb_typeof(p_args[1]) = 'string' and jsonb_typeof(p_args[2]) = 'number' then
-    return to_jsonb(bpm_core.part_of_text(v_a, p_args[2]::numeric, p_args[3], p_name = 'substring from 0'));
-  elsif p_name = 'equals ignore case' then
-    return case when v_texts then to_jsonb(lower(v_a) = lower(v_b)) when p_args[1] = 'null' or p_args[2] = 'null' then to_jsonb(p_args[1] = p_args[2]) end;
-  elsif not v_texts or length(v_a) + coalesce(length(v_b), 0) > 1000000 then
-    return null;
-  elsif p_pattern is not null then
-    return case when length(v_a) <= 10000 then to_jsonb(v_a ~ p_pattern) end;
-  elsif p_name = 'number' then
-    return case when v_a ~ '^\s*[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,2})?\s*$' then to_jsonb(v_a::numeric) end;
-  end if;
-  return case p_name
-    when 'plus' then to_jsonb(v_a || v_b)
-    when 'contains' then to_jsonb(position(v_b in v_a) > 0) when 'holds' then to_jsonb(position(v_b in v_a) > 0)
-    when 'starts with' then to_jsonb(starts_with(v_a, v_b)) when 'ends with' then to_jsonb(right(v_a, length(v_b)) = v_b or v_b = '')
-    when 'length' then to_jsonb(length(v_a)) when 'trim' then to_jsonb(btrim(v_a, E' \t\r\n'))
-    when 'upper case' then to_jsonb(upper(v_a)) when 'lower case' then to_jsonb(lower(v_a))
-    when 'substring before' then to_jsonb(case when position(v_b in v_a) > 0 then left(v_a, position(v_b in v_a) - 1) else '' end)
-    when 'substring after' then to_jsonb(case when position(v_b in v_a) > 0 then substr(v_a, position(v_b in v_a) + length(v_b)) else '' end) end;
-end
-$$;
-
--- from 20_catalog/call_time.sql
--- Functions of times, and arithmetic with them. Undecidable beyond the years 1 to 9999.
-create or replace function bpm_core.call_time(p_name text, p_args jsonb[])
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_a     constant text := p_args[1] #>> '{}';
-  v_b     constant text := p_args[2] #>> '{}';
-  v_count constant numeric := case when jsonb_typeof(p_args[2]) = 'number' then p_args[2]::numeric end;
-begin
-  if p_name = 'literal time' then
-    return p_args[1];
-  elsif p_name = 'string' then
-    return to_jsonb(regexp_replace(v_a, '^__[a-z]+:', ''));
-  elsif p_name = 'date' and cardinality(p_args) = 3 then
-    return case when v_a ~ '^\d{1,4}$' and v_b ~ '^\d\d?$' and p_args[3] #>> '{}' ~ '^\d\d?$'
-      then bpm_core.time_value(format('%s-%s-%s', lpad(v_a, 4, '0'), lpad(v_b, 2, '0'), lpad(p_args[3] #>> '{}', 2, '0')), 'date') end;
-  elsif p_name = 'date and time' and cardinality(p_args) = 2 then
-    return case when bpm_core.time_value(v_a, 'date') is not null and bpm_core.time_value(v_b, 'time') is not null
-      then bpm_core.time_value(substr(bpm_core.time_value(v_a, 'date') #>> '{}', 8) || 'T' || substr(bpm_core.time_value(v_b, 'time') #>> '{}', 8) || 'Z', 'instant') end;
-  elsif p_name in ('date', 'time', 'date and time', 'duration') then
-    return case when jsonb_typeof(p_args[1]) = 'string' then bpm_core.time_value(v_a, case p_name when 'date and time' then 'instant' else p_name end) end;
-  elsif p_name ~ '^(plus|minus) ' then
-    return case when v_count = trunc(v_count) and abs(v_count) < 1000000 then bpm_core.shift_time(
-      split_part(p_name, ' ', 1), v_a,
-      '__duration:' || case when p_name ~ '(hours|minutes|seconds)$' then 'PT' else 'P' end || v_count || upper(substr(split_part(p_name, ' ', 2), 1, 1))) end;
-  elsif v_count is not null and p_name in ('multiply', 'divide') then
-    return bpm_core.scale_duration(v_a, case p_name when 'multiply' then v_count when 'divide' then 1 / nullif(v_count, 0) end);
-  elsif p_name = 'negate' then
-    return bpm_core.scale_duration(v_a, -1);
-  elsif p_name = 'multiply' and jsonb_typeof(p_args[1]) = 'number' then
-    return bpm_core.scale_duration(v_b, p_args[1]::numeric);
-  elsif p_name in ('add', 'plus', 'subtract') and jsonb_typeof(p_args[1]) = 'string' and jsonb_typeof(p_args[2]) = 'string' then
-    return bpm_core.shift_time(case p_name when 'subtract' then 'minus' else 'plus' end, v_a, v_b);
-  end if;
-  return null;
-end
-$$;
-
--- from 20_catalog/call_tree.sql
--- The tree of a call with its arguments: those that are operators in other words become the operators; patterns are checked and translated
--- here, once, and for that have to be literals.
--- Returns:  tree, or problem.
-create or replace function bpm_core.call_tree(p_name text, p_args jsonb, out tree jsonb, out problem text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_pattern text;
-begin
-  if p_name = 'not' then
-    problem := bpm_core.condition_problem(p_args -> 0);
-    tree := jsonb_build_object('op', 'not', 'arg', p_args -> 0);
-  elsif p_name = 'defined' then
-    problem := case when p_args -> 0 ->> 'op' <> 'path' then 'is defined asks about a path' end;
-    tree := jsonb_build_object('op', 'defined', 'arg', p_args -> 0);
-  elsif p_name = 'itself' then
-    tree := p_args -> 0;
-  elsif p_name in ('equals', 'is after', 'is before') then
-    tree := jsonb_build_object('op', case p_name when 'equals' then 'eq' when 'is after' then 'gt' else 'lt' end, 'left', p_args -> 0, 'right', p_args -> 1);
-    problem := bpm_core.operator_problem(tree ->> 'op', p_args -> 0, p_args -> 1, false);
-  elsif p_name in ('matches', 'matches whole') then
-    select r.pattern, r.problem into v_pattern, problem
-      from bpm_core.read_pattern(p_args -> 1, p_args -> 2, p_name = 'matches whole') r;
-    tree := jsonb_build_object('op', 'call', 'name', 'matches', 'args', jsonb_build_array(p_args -> 0), 'pattern', v_pattern);
-  else
-    tree := jsonb_build_object('op', 'call', 'name', p_name, 'args', p_args);
-  end if;
-end
-$$;
-
 -- from 20_catalog/check_bpmn.sql
 -- Says what deploy_bpmn would say of a file, and stores nothing.
 -- Returns:  one row per fault and warning, faults first; none when the file is fine.
@@ -985,62 +770,6 @@ begin
   return query
     select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
       from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
-end
-$$;
-
--- from 20_catalog/compare_times.sql
--- Compares two times: dates and points in time with each other, times of day, durations. A text beside a time is read as one.
--- Returns:  -1, 0, 1; null when they are not of a kind, or one is none.
-create or replace function bpm_core.compare_times(p_left text, p_right text)
-returns integer
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  r_left  record;
-  r_right record;
-begin
-  select t.kind, t.at, t.span into r_left from bpm_core.read_time(p_left) t;
-  select t.kind, t.at, t.span into r_right from bpm_core.read_time(p_right) t;
-  return case
-    when r_left.kind in ('date', 'instant') and r_right.kind in ('date', 'instant') then sign(extract(epoch from r_left.at) - extract(epoch from r_right.at))::integer
-    when r_left.kind = r_right.kind then sign(extract(epoch from r_left.span) - extract(epoch from r_right.span))::integer end;
-end
-$$;
-
--- from 20_catalog/compare_values.sql
--- Compares two values. Equality: null equals null and differs from everything else; otherwise values of different types are undecidable, and so
--- are lists and objects unless p_deep, and encrypted texts. Ordering needs two numbers, two texts or two times.
--- Returns:  boolean; null: undecidable.
-create or replace function bpm_core.compare_values(p_operator text, p_left jsonb, p_right jsonb, p_deep boolean)
-returns boolean
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_type constant text := jsonb_typeof(p_left);
-  v_sign integer;
-begin
-  if p_left is null or p_right is null then
-    return null;
-  elsif p_operator in ('eq', 'ne') and (p_left = 'null' or p_right = 'null') then
-    return (p_left = p_right) = (p_operator = 'eq');
-  elsif v_type <> jsonb_typeof(p_right) then
-    return null;
-  elsif v_type = 'number' then
-    v_sign := case when p_left < p_right then -1 when p_left > p_right then 1 else 0 end;
-  elsif v_type = 'string' then
-    v_sign := case
-      when bpm_core.is_hidden(p_left) or bpm_core.is_hidden(p_right) then null
-      when starts_with(p_left #>> '{}', '__') or starts_with(p_right #>> '{}', '__') then bpm_core.compare_times(p_left #>> '{}', p_right #>> '{}')
-      when p_left = p_right then 0
-      when (p_left #>> '{}') collate "C" < (p_right #>> '{}') collate "C" then -1
-      else 1 end;
-  elsif p_operator in ('eq', 'ne') and (v_type = 'boolean' or p_deep) then
-    return (p_left = p_right) = (p_operator = 'eq');
-  end if;
-  return case p_operator when 'eq' then v_sign = 0 when 'ne' then v_sign <> 0 when 'lt' then v_sign < 0 when 'le' then v_sign <= 0
-                         when 'gt' then v_sign > 0 when 'ge' then v_sign >= 0 end;
 end
 $$;
 
@@ -1063,7 +792,9 @@ begin
   v_drawn := bpm_core.draft_nodes(p_elements);
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
-  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  select l.nodes, l.flows into nodes, flows
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1074,6 +805,7 @@ begin
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1084,10 +816,9 @@ end
 $$;
 
 -- from 20_catalog/compile_condition.sql
--- Compiles the text of a condition. Nothing of it reaches SQL: what jsonpath can say is written out as a jsonpath made of quoted keys and
--- literals, which is fast; anything beyond it stays a tree for evaluate_condition.
--- Returns:  condition (strict jsonpath) or tree, or problem with its position; bare: the text had no ${…} and no =.
-create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out tree jsonb, out problem text, out bare boolean)
+-- Compiles the text of a condition. Nothing of it reaches SQL: what is written out is a jsonpath made of quoted keys and literals.
+-- Returns:  condition (strict jsonpath), or problem with its position; bare: the text had no ${…} and no =.
+create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out problem text, out bare boolean)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1100,19 +831,17 @@ begin
     problem := bpm_core.condition_problem(v_tree);
     v_at := 1;
   end if;
-  if problem is not null then
-    problem := format('%s (position %s)', problem, v_at);
-  elsif bpm_core.is_plain_condition(v_tree) then
+  if problem is null then
     condition := ('strict ' || bpm_core.write_condition(v_tree))::jsonpath;
   else
-    tree := bpm_core.timed_tree(v_tree);
+    problem := format('%s (position %s)', problem, v_at);
   end if;
 end
 $$;
 
 -- from 20_catalog/compile_conditions.sql
 -- Compiles the conditions of all flows, each distinct text once.
--- Returns:  draft_flow[], in the order given, with condition or condition_tree or problem filled in.
+-- Returns:  draft_flow[], in the order given, with condition or problem filled in.
 create or replace function bpm_core.compile_conditions(p_flows bpm_core.draft_flow[])
 returns bpm_core.draft_flow[]
 language sql immutable
@@ -1120,33 +849,13 @@ set search_path = pg_catalog, pg_temp
 as $$
   with text as materialized (select distinct f.condition_source as source, f.language from unnest(p_flows) f where f.condition_source is not null),
   compiled as materialized (
-    select t.source, t.language, c.condition, c.tree, c.problem, c.bare from text t cross join lateral bpm_core.compile_condition(t.source, t.language) c
+    select t.source, t.language, c.condition, c.problem, c.bare from text t cross join lateral bpm_core.compile_condition(t.source, t.language) c
   )
   select coalesce(array_agg(row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, f.source_id, f.target_id, f.is_default,
-           f.condition_source, case when c.bare then coalesce(f.language, 'bare') end, c.condition, c.problem, f.ord, c.tree)::bpm_core.draft_flow order by f.pos), '{}')
+           f.condition_source, case when c.bare then coalesce(f.language, 'bare') end, c.condition, c.problem, f.ord)::bpm_core.draft_flow order by f.pos), '{}')
     from unnest(p_flows) f
     left join compiled c on c.source = f.condition_source and c.language is not distinct from f.language
-$$;
-
--- from 20_catalog/compile_expression.sql
--- Compiles an attribute that may be an expression: ${…} or #{…} (JUEL), = … (FEEL), a text with ${…} in it (a template), or plain text,
--- which is itself unless p_bare_is_text is false: then it is an expression, too.
--- Returns:  tree for evaluate ({"op": "value", "value": "…"} of plain text), or problem and its position.
-create or replace function bpm_core.compile_expression(p_source text, p_bare_is_text boolean default true, out tree jsonb, out problem text, out at integer)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_bare_is_text and p_source !~ '^\s*=(?!=)' and p_source !~ '[$#]\{' then
-    tree := jsonb_build_object('op', 'value', 'value', p_source);
-  elsif p_bare_is_text and p_source ~ '[$#]\{' and p_source !~ '^\s*=(?!=)' and (p_source !~ '^\s*[$#]\{' or p_source ~ '\}.*[$#]\{' or p_source !~ '\}\s*$') then
-    select t.tree, t.problem, t.at into tree, problem, at from bpm_core.read_template(p_source) t;
-  else
-    select r.tree, r.problem, r.at into tree, problem, at from bpm_core.read_expression(p_source, null) r;
-  end if;
-  tree := bpm_core.timed_tree(tree);
-end
 $$;
 
 -- from 20_catalog/compile_text.sql
@@ -1185,11 +894,8 @@ create or replace function bpm_core.condition_problem(p_tree jsonb)
 returns text
 language sql immutable parallel safe
 as $$
-  select case
-    when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean' then (p_tree -> 'value')::text || ' is neither true nor false'
-    when p_tree ->> 'op' in ('list', 'context', 'for', 'filter') then 'a list is neither true nor false'
-    when p_tree ->> 'name' in ('plus', 'add', 'subtract', 'multiply', 'divide', 'remainder', 'power', 'negate', 'count', 'sum', 'now', 'today', 'template')
-         and p_tree ->> 'op' = 'call' then 'the result of a calculation is neither true nor false' end
+  select case when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean'
+    then (p_tree -> 'value')::text || ' is neither true nor false' end
 $$;
 
 -- from 20_catalog/default_task_version.sql
@@ -1271,7 +977,6 @@ $$;
 
 -- from 20_catalog/describe_condition.sql
 -- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out.
 -- Values longer than 1,000 characters are cut, encrypted ones left out.
 -- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
@@ -1286,10 +991,9 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from bpm_core.read_expression(p_condition_source, null) r
-           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from jsonb_path_query((select r.tree from bpm_core.read_expression(p_condition_source, null) r), 'strict $.** ? (@.op == "path").path')
+                   with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1369,13 +1073,13 @@ as $$
   select row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
            coalesce(s.default_ref = f.flow_id, false),
-           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0, null)::bpm_core.draft_flow as flow
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow as flow
     from flow f
     left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
     left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
     left join condition c on c.parent = f.pos
       union all
-      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0, null)::bpm_core.draft_flow
+      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0)::bpm_core.draft_flow
         from link l) d
 $$;
 
@@ -1410,7 +1114,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -1650,253 +1354,6 @@ begin
 end
 $$;
 
--- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
--- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
-returns jsonb
-language plpgsql volatile parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
-  elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
-  end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
-end
-$$;
-
--- from 20_catalog/evaluate_call.sql
--- A call: its arguments first, then the function. An argument that is undecidable makes the call so; inside loops an argument may not be
--- larger than the share of work allows.
-create or replace function bpm_core.evaluate_call(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name  constant text := p_tree ->> 'name';
-  v_count constant integer := jsonb_array_length(p_tree -> 'args');
-  v_args  jsonb[] := '{}'::jsonb[];
-  v_value jsonb;
-begin
-  for v_i in 0 .. v_count - 1 loop
-    v_value := bpm_core.evaluate_tree(p_tree -> 'args' -> v_i, p_variables, p_locals, p_budget);
-    if v_value is null or bpm_core.is_hidden(v_value) or (p_budget < 200000 and pg_column_size(v_value) > p_budget * 256) then
-      return null;
-    end if;
-    v_args := v_args || v_value;
-  end loop;
-  if v_name in ('now', 'today') then
-    return case v_name when 'now' then p_locals -> 'now()' else bpm_core.call_time('date', array[p_locals -> 'now()']) end;
-  elsif v_name in ('in', 'list contains', 'count', 'is empty', 'append', 'concatenate', 'reverse', 'distinct values', 'index of', 'sublist', 'get', 'or else',
-                   'contains key', 'get or default', 'string join', 'range') or (v_name = 'holds' and jsonb_typeof(v_args[1]) = 'array') then
-    return bpm_core.call_list(v_name, v_args);
-  elsif v_name in ('sum', 'min', 'max', 'mean', 'all', 'any') then
-    return bpm_core.call_aggregate(v_name, case when v_count = 1 and jsonb_typeof(v_args[1]) = 'array' then v_args[1] else to_jsonb(v_args) end);
-  elsif v_name in ('date', 'time', 'date and time', 'duration', 'literal time') or v_name ~ '^(plus|minus) '
-        or starts_with(v_args[1] #>> '{}', '__') or starts_with(v_args[2] #>> '{}', '__') then
-    return bpm_core.call_time(v_name, v_args);
-  elsif jsonb_typeof(v_args[1]) = 'number' and v_name not in ('string', 'template') then
-    return bpm_core.call_number(v_name, v_args);
-  end if;
-  return bpm_core.call_text(v_name, v_args, p_tree ->> 'pattern');
-end
-$$;
-
--- from 20_catalog/evaluate_choice.sql
--- And, or and if: three-valued, and no further than needed. What is undecidable stays so, unless another side decides alone.
-create or replace function bpm_core.evaluate_choice(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_op      constant text := p_tree ->> 'op';
-  v_args    constant jsonb := p_tree -> 'args';
-  v_verdict boolean;
-  v_unsure  boolean := false;
-begin
-  if v_op = 'if' then
-    v_verdict := bpm_core.truth(v_args -> 0, bpm_core.evaluate_tree(v_args -> 0, p_variables, p_locals, p_budget));
-    return case when v_verdict is not null then bpm_core.evaluate_tree(v_args -> case when v_verdict then 1 else 2 end, p_variables, p_locals, p_budget) end;
-  end if;
-  for v_i in 0 .. jsonb_array_length(v_args) - 1 loop
-    v_verdict := bpm_core.truth(v_args -> v_i, bpm_core.evaluate_tree(v_args -> v_i, p_variables, p_locals, p_budget));
-    if v_verdict = (v_op = 'or') then
-      return to_jsonb(v_verdict);
-    end if;
-    v_unsure := v_unsure or v_verdict is null;
-  end loop;
-  return case when not v_unsure then to_jsonb(v_op = 'and') end;
-end
-$$;
-
--- from 20_catalog/evaluate_condition.sql
--- The verdict of a compiled condition. A bare name asks for true; what is missing is not true.
--- Returns:  boolean; null when it is undecidable, as anything is that is neither true nor false.
-create or replace function bpm_core.evaluate_condition(p_tree jsonb, p_variables jsonb)
-returns boolean
-language sql volatile parallel safe
-as $$ select bpm_core.truth(p_tree, bpm_core.evaluate(p_tree, p_variables)) $$;
-
--- from 20_catalog/evaluate_list.sql
--- The values of a list or a context. Undecidable when one is, or when it grows beyond 16 MB.
-create or replace function bpm_core.evaluate_list(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_args   constant jsonb := p_tree -> 'args';
-  v_values jsonb[] := '{}'::jsonb[];
-  v_value  jsonb;
-  v_size   bigint := 0::bigint;
-begin
-  for v_i in 0 .. jsonb_array_length(v_args) - 1 loop
-    v_value := bpm_core.evaluate_tree(v_args -> v_i, p_variables, p_locals, p_budget);
-    v_size := v_size + pg_column_size(v_value);
-    if v_value is null or v_size > least(16777216, p_budget::bigint * 256) then
-      return null;
-    end if;
-    v_values := v_values || v_value;
-  end loop;
-  if p_tree ->> 'op' = 'list' then
-    return to_jsonb(v_values);
-  end if;
-  return coalesce((select jsonb_object_agg(k.name, v_values[k.n]) from jsonb_array_elements_text(p_tree -> 'keys') with ordinality k(name, n)), '{}');
-end
-$$;
-
--- from 20_catalog/evaluate_loop.sql
--- Some, every, for and filters. The items share the work allowed; when a share is less than the body needs, or a result larger, nothing
--- is decided. In a filter the names are those of the item, and item itself.
-create or replace function bpm_core.evaluate_loop(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_op      constant text := p_tree ->> 'op';
-  v_body    constant jsonb := p_tree -> 'body';
-  v_list    constant jsonb := bpm_core.evaluate_tree(p_tree -> 'list', p_variables, p_locals, p_budget);
-  v_share   integer;
-  v_item    jsonb;
-  v_value   jsonb;
-  v_verdict boolean;
-  v_unsure  boolean := false;
-  v_found   jsonb[] := '{}'::jsonb[];
-begin
-  if jsonb_typeof(v_list) is distinct from 'array' then
-    return null;
-  end if;
-  v_share := p_budget / greatest(jsonb_array_length(v_list), 1);
-  if v_share < (p_tree ->> 'weight')::integer then
-    return null;
-  end if;
-  for v_item in select i from jsonb_array_elements(v_list) i loop
-    v_value := bpm_core.evaluate_tree(v_body, p_variables,
-      p_locals || case when v_op <> 'filter' then jsonb_build_object(p_tree ->> 'var', v_item)
-                       when jsonb_typeof(v_item) = 'object' then v_item || jsonb_build_object('item', v_item)
-                       else jsonb_build_object('item', v_item) end, v_share);
-    if v_op = 'for' then
-      if v_value is null or pg_column_size(v_value) > v_share * 256 then
-        return null;
-      end if;
-      v_found := v_found || v_value;
-      continue;
-    end if;
-    v_verdict := bpm_core.truth(v_body, v_value);
-    if v_op = 'filter' and v_verdict then
-      v_found := v_found || v_item;
-    elsif v_op <> 'filter' and v_verdict = (v_op = 'some') then
-      return to_jsonb(v_verdict);
-    end if;
-    v_unsure := v_unsure or v_verdict is null;
-  end loop;
-  return case when v_unsure then null when v_op in ('for', 'filter') then to_jsonb(v_found) else to_jsonb(v_op = 'every') end;
-end
-$$;
-
--- from 20_catalog/evaluate_path.sql
--- Follows a path of names. What leads nowhere is null; what lies behind an encrypted text is undecidable.
-create or replace function bpm_core.evaluate_path(p_path jsonb, p_variables jsonb)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_value jsonb := coalesce(p_variables -> (p_path ->> 0), 'null');
-begin
-  for v_i in 1 .. jsonb_array_length(p_path) - 1 loop
-    v_value := bpm_core.member_value(v_value, p_path ->> v_i);
-  end loop;
-  return v_value;
-end
-$$;
-
--- from 20_catalog/evaluate_text.sql
--- The value of a compiled expression as a text: what becomes a key, a name, a date.
--- Returns:  text; null when it is undecidable or no scalar.
-create or replace function bpm_core.evaluate_text(p_tree jsonb, p_variables jsonb)
-returns text
-language plpgsql volatile parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_value constant jsonb := bpm_core.evaluate(p_tree, p_variables);
-begin
-  return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
-end
-$$;
-
--- from 20_catalog/evaluate_tree.sql
--- Evaluates one node of an expression tree. p_locals holds what loops have named; p_budget is the work still allowed, about one unit per
--- node: a loop divides it among its items, so that nested loops end as surely as one.
--- Returns:  jsonb; SQL NULL is undecidable.
-create or replace function bpm_core.evaluate_tree(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_op  constant text := p_tree ->> 'op';
-  v_arg jsonb;
-begin
-  if v_op = 'path' then
-    return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
-  elsif v_op = 'value' then
-    return p_tree -> 'value';
-  elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
-    return to_jsonb(bpm_core.compare_values(
-      v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
-      p_tree -> 'left' ->> 'op' <> 'path' or p_tree -> 'right' ->> 'op' <> 'path'));
-  elsif v_op = 'call' then
-    return bpm_core.evaluate_call(p_tree, p_variables, p_locals, p_budget);
-  elsif v_op in ('and', 'or', 'if') then
-    return bpm_core.evaluate_choice(p_tree, p_variables, p_locals, p_budget);
-  elsif v_op in ('some', 'every', 'for', 'filter') then
-    return bpm_core.evaluate_loop(p_tree, p_variables, p_locals, p_budget);
-  elsif v_op in ('list', 'context') then
-    return bpm_core.evaluate_list(p_tree, p_variables, p_locals, p_budget);
-  elsif v_op = 'defined' then
-    return to_jsonb(bpm_core.path_defined(p_tree -> 'arg' -> 'path', case when p_locals ? (p_tree -> 'arg' -> 'path' ->> 0) then p_locals else p_variables end));
-  elsif v_op is null then
-    return null;
-  end if;
-  v_arg := bpm_core.evaluate_tree(p_tree -> 'arg', p_variables, p_locals, p_budget);
-  return case v_op
-    when 'not' then to_jsonb(not bpm_core.truth(p_tree -> 'arg', v_arg))
-    when 'empty' then case when v_arg is not null then to_jsonb(v_arg in ('null', '""', '[]', '{}')) end
-    when 'member' then bpm_core.member_value(v_arg, p_tree ->> 'name')
-    when 'index' then bpm_core.index_value(v_arg, bpm_core.evaluate_tree(p_tree -> 'index', p_variables, p_locals, p_budget), (p_tree ->> 'first')::integer)
-    when 'let' then case when v_arg is not null then
-      bpm_core.evaluate_tree(p_tree -> 'body', p_variables, p_locals || jsonb_build_object(p_tree ->> 'var', v_arg), p_budget) end end;
-end
-$$;
-
 -- from 20_catalog/expression_path.sql
 -- Reads an expression that is nothing but a dotted path (correlation keys, timers): ${a.b}, =a.b or a.b.
 -- Returns:  text a.b, null when it is anything else.
@@ -1929,14 +1386,14 @@ begin
   for v_words in
     select m
       from regexp_matches(p_source,
-             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|\.\.|\*\*|.)',
+             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|.)',
              'g') m
   loop
     v_word := v_words[1];
     if btrim(v_word, E' \t\r\n\f\v') <> '' then
       v_token := row(bpm_core.token_kind(v_word, p_feel), v_word, v_at);
       if v_token.kind = 'string' then
-        v_token.value := bpm_core.unescape(substr(v_word, 2, length(v_word) - 2));
+        v_token.value := regexp_replace(substr(v_word, 2, length(v_word) - 2), '\\(.)', '\1', 'g');
       end if;
       v_tokens := v_tokens || v_token;
     end if;
@@ -2018,10 +1475,11 @@ as $$
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
-           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
+           case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
    where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
+      or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -2051,7 +1509,7 @@ as $$
     from flow f where f.target_id is null or f.target_tag in ('startEvent', 'boundaryEvent')
   union all
   select bpm_core.fault('InvalidCondition', format('Condition of sequence flow "%s" cannot be read: %s.', f.flow_id, f.problem), f.source_id, f.flow_id,
-           'Understood are JUEL, ${order.amount > 1000 && !empty customer}, and FEEL, = order.amount > 1000 and customer != null; the documentation lists what they may say.')
+           'Understood are comparisons of dotted paths and literals, and, or, not, empty and brackets: ${order.amount > 1000 && !empty customer}.')
     from flow f where f.problem is not null
   union all
   select bpm_core.warning('ConditionWithoutMarks', format('Condition of sequence flow "%s" has no ${…} around it; read as one.', f.flow_id), f.source_id, f.flow_id)
@@ -2238,6 +1696,47 @@ as $$
   select bpm_core.warning('EmptyProcess', format('Process "%s" has no flow node; not deployed.', p.process_id), p.process_id)
     from unnest(p_processes) p
    where not p.deployed and coalesce(p.executable, true) and exists (select from unnest(p_processes) q where q.deployed)
+$$;
+
+-- from 20_catalog/find_scope_faults.sql
+-- What is wrong about sub-processes: how they begin, and what is connected to an event sub-process.
+create or replace function bpm_core.find_scope_faults(p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
+           n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
+      from unnest(p_nodes) n),
+  start as materialized (
+    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+      from node s
+      join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
+     where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
+  select bpm_core.fault('UnsupportedElement', format('%s begins %s, which only a plain start event does.', s.label, s.around), s.node_id, null,
+           'A sub-process that an event begins says triggeredByEvent="true".')
+    from start s where not s.by_event and s.event <> 'none'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
+           'Give it a message, timer, signal, error or escalation definition.')
+    from start s where s.by_event and s.event = 'none'
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+           'Draw an event sub-process for each.')
+    from start s where s.by_event group by s.around_id having count(*) > 1
+  union all
+  select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
+    from start s where s.by_event and s.event = 'error' and not s.interrupting
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is begun by an event, so no sequence flow leads to it or leaves it.', n.label), n.node_id, null, 'Remove the flow.')
+    from node n where n.by_event and n.incoming + n.outgoing > 0
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is attached to an event sub-process, which has no boundary.', b.label), b.node_id, null,
+           'Attach it to the sub-process around.')
+    from node b
+    join node n on n.by_event and n.scope_pos = b.scope_pos and n.node_id = b.attached_to
+   where b.tag = 'boundaryEvent'
 $$;
 
 -- from 20_catalog/find_shape_faults.sql
@@ -2508,7 +2007,7 @@ returns setof bpm_core.workflow_flow
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name, f.condition_tree
+  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name
     from unnest(p_flows) f
     join unnest(p_nodes) n on n.process_pos = f.process_pos and n.node_id = f.target_id
    where f.process_pos = p_process_pos
@@ -2579,6 +2078,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
@@ -2617,144 +2117,15 @@ as $$
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
 $$;
 
--- from 20_catalog/index_value.sql
--- An element of a list by its place, counted from p_first (in FEEL, from 1, also from the end, by -1), or a member of an object by its name.
--- Where there is none: null.
-create or replace function bpm_core.index_value(p_value jsonb, p_index jsonb, p_first integer)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_index numeric := case when jsonb_typeof(p_index) = 'number' then p_index::numeric end;
-begin
-  if jsonb_typeof(p_value) = 'array' and v_index is not null then
-    return case
-      when v_index <> trunc(v_index) then null
-      when abs(v_index) > 1000000 or v_index between p_first - 1 and p_first - p_first or (p_first = 0 and v_index < 0) then
-        case when p_first = 0 and v_index = 0 then coalesce(p_value -> 0, 'null') else 'null' end
-      when v_index < 0 then coalesce(p_value -> v_index::integer, 'null')
-      else coalesce(p_value -> (v_index::integer - p_first), 'null') end;
-  elsif jsonb_typeof(p_value) = 'object' and jsonb_typeof(p_index) = 'string' then
-    return coalesce(p_value -> (p_index #>> '{}'), 'null');
-  end if;
-  return case when p_value = 'null' and p_index is not null then p_value end;
-end
-$$;
-
--- from 20_catalog/instant_value.sql
--- A point in time inside an evaluation: a text that no variable can be, for variables do not begin like that.
-create or replace function bpm_core.instant_value(p_at timestamptz)
-returns jsonb
+-- from 20_catalog/inner_start_kind.sql
+-- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
+-- Returns:  node_kind; null: not executed.
+create or replace function bpm_core.inner_start_kind(p_event text)
+returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
-  select to_jsonb('__instant:' || to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || rtrim(rtrim(to_char(p_at at time zone 'UTC', '.US'), '0'), '.') || 'Z')
-$$;
-
--- from 20_catalog/interval_tree.sql
--- The tree of a value between two ends, each with its comparison.
-create or replace function bpm_core.interval_tree(p_value jsonb, p_above text, p_low jsonb, p_below text, p_high jsonb)
-returns jsonb
-language sql immutable parallel safe
-as $$
-  select jsonb_build_object('op', 'and', 'args', jsonb_build_array(
-    jsonb_build_object('op', p_above, 'left', p_value, 'right', p_low), jsonb_build_object('op', p_below, 'left', p_value, 'right', p_high)))
-$$;
-
--- from 20_catalog/is_condition.sql
--- Whether a tree says true or false by its form, so that it is no value to compare.
-create or replace function bpm_core.is_condition(p_tree jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
-
--- from 20_catalog/is_hidden.sql
--- Whether a value is an encrypted text, of which nothing can be said.
-create or replace function bpm_core.is_hidden(p_value jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select starts_with(p_value #>> '{}', '__encrypted:') $$;
-
--- from 20_catalog/is_plain_condition.sql
--- Whether jsonpath can say a condition: logic, comparisons of paths and literals, empty and is defined of a path.
-create or replace function bpm_core.is_plain_condition(p_tree jsonb)
-returns boolean
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select not exists (
-    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
-     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
-$$;
-
--- from 20_catalog/is_range.sql
--- Whether two values are whole numbers, and what lies between them at most 10,000.
-create or replace function bpm_core.is_range(p_low jsonb, p_high jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$
-  select case when jsonb_typeof(p_low) = 'number' and jsonb_typeof(p_high) = 'number'
-    then p_low::numeric = trunc(p_low::numeric) and p_high::numeric = trunc(p_high::numeric) and abs(p_low::numeric) < 1000000000
-         and abs(p_high::numeric) < 1000000000 and p_high::numeric - p_low::numeric <= 10000 else false end
-$$;
-
--- from 20_catalog/known_call.sql
--- The functions and methods that are understood. Arguments count the value a method hangs on.
--- Returns:  name, under which call_tree and evaluate_call know it; null: not understood; and fewest and most arguments.
-create or replace function bpm_core.known_call(p_name text, p_feel boolean, p_method boolean, out name text, out fewest integer, out most integer)
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select k.name, k.fewest, k.most
-    from (values
-      ('feel', 'not', 'not', 1, 1), ('feel', 'is defined', 'defined', 1, 1), ('feel', 'matches', 'matches', 2, 3), ('feel', 'contains', 'contains', 2, 2),
-      ('feel', 'starts with', 'starts with', 2, 2), ('feel', 'ends with', 'ends with', 2, 2), ('feel', 'string length', 'length', 1, 1),
-      ('feel', 'upper case', 'upper case', 1, 1), ('feel', 'lower case', 'lower case', 1, 1), ('feel', 'trim', 'trim', 1, 1),
-      ('feel', 'substring', 'substring', 2, 3), ('feel', 'substring before', 'substring before', 2, 2), ('feel', 'substring after', 'substring after', 2, 2),
-      ('feel', 'string join', 'string join', 1, 2), ('feel', 'string', 'string', 1, 1), ('feel', 'number', 'number', 1, 1),
-      ('feel', 'list contains', 'list contains', 2, 2), ('feel', 'count', 'count', 1, 1), ('feel', 'is empty', 'is empty', 1, 1),
-      ('feel', 'sum', 'sum', 1, 100), ('feel', 'min', 'min', 1, 100), ('feel', 'max', 'max', 1, 100), ('feel', 'mean', 'mean', 1, 100),
-      ('feel', 'all', 'all', 1, 1), ('feel', 'any', 'any', 1, 1), ('feel', 'append', 'append', 2, 100), ('feel', 'concatenate', 'concatenate', 1, 100),
-      ('feel', 'reverse', 'reverse', 1, 1), ('feel', 'distinct values', 'distinct values', 1, 1), ('feel', 'index of', 'index of', 2, 2),
-      ('feel', 'sublist', 'sublist', 2, 3), ('feel', 'get value', 'get', 2, 2), ('feel', 'get or else', 'or else', 2, 2),
-      ('feel', 'floor', 'floor', 1, 1), ('feel', 'ceiling', 'ceiling', 1, 1), ('feel', 'round', 'round', 1, 2), ('feel', 'round half up', 'round', 1, 2),
-      ('feel', 'decimal', 'decimal', 2, 2), ('feel', 'abs', 'abs', 1, 1), ('feel', 'modulo', 'modulo', 2, 2), ('feel', 'even', 'even', 1, 1), ('feel', 'odd', 'odd', 1, 1),
-      ('feel', 'date', 'date', 1, 3), ('feel', 'time', 'time', 1, 1), ('feel', 'date and time', 'date and time', 1, 2), ('feel', 'duration', 'duration', 1, 1),
-      ('feel', 'now', 'now', 0, 0), ('feel', 'today', 'today', 0, 0),
-      ('juel', 'now', 'now', 0, 0), ('juel', 'dateTime', 'now', 0, 0),
-      ('method', 'equals', 'equals', 2, 2), ('method', 'equalsIgnoreCase', 'equals ignore case', 2, 2), ('method', 'matches', 'matches whole', 2, 2),
-      ('method', 'contains', 'holds', 2, 2), ('method', 'startsWith', 'starts with', 2, 2), ('method', 'endsWith', 'ends with', 2, 2),
-      ('method', 'isEmpty', 'is empty', 1, 1), ('method', 'size', 'count', 1, 1), ('method', 'length', 'length', 1, 1),
-      ('method', 'toUpperCase', 'upper case', 1, 1), ('method', 'toLowerCase', 'lower case', 1, 1), ('method', 'trim', 'trim', 1, 1),
-      ('method', 'substring', 'substring from 0', 2, 3), ('method', 'toString', 'string', 1, 1), ('method', 'get', 'get', 2, 2),
-      ('method', 'containsKey', 'contains key', 2, 2), ('method', 'getOrDefault', 'get or default', 3, 3),
-      ('method', 'plusYears', 'plus years', 2, 2), ('method', 'plusMonths', 'plus months', 2, 2), ('method', 'plusWeeks', 'plus weeks', 2, 2),
-      ('method', 'plusDays', 'plus days', 2, 2), ('method', 'plusHours', 'plus hours', 2, 2), ('method', 'plusMinutes', 'plus minutes', 2, 2),
-      ('method', 'plusSeconds', 'plus seconds', 2, 2), ('method', 'minusYears', 'minus years', 2, 2), ('method', 'minusMonths', 'minus months', 2, 2),
-      ('method', 'minusWeeks', 'minus weeks', 2, 2), ('method', 'minusDays', 'minus days', 2, 2), ('method', 'minusHours', 'minus hours', 2, 2),
-      ('method', 'minusMinutes', 'minus minutes', 2, 2), ('method', 'minusSeconds', 'minus seconds', 2, 2),
-      ('method', 'isAfter', 'is after', 2, 2), ('method', 'isBefore', 'is before', 2, 2), ('method', 'toDate', 'itself', 1, 1)) k(language, word, name, fewest, most)
-   where k.word = p_name and k.language = case when p_feel then case when p_method then 'none' else 'feel' end when p_method then 'method' else 'juel' end
-  union all
-  select null, null, null
-   limit 1
-$$;
-
--- from 20_catalog/list_contains.sql
--- Whether a list holds a value: == asked of each element. So a list without the value, but with something that cannot be compared with it,
--- is undecidable.
-create or replace function bpm_core.list_contains(p_list jsonb, p_value jsonb)
-returns boolean
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_list @> jsonb_build_array(p_value) and jsonb_typeof(p_value) not in ('array', 'object') then
-    return true;
-  end if;
-  return (select case when bool_or(e.same) then true when bool_or(e.same is null) then null else false end
-            from (select bpm_core.compare_values('eq', i, p_value, true) as same from jsonb_array_elements(p_list) i) e);
-end
+  select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
+                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/local_reference.sql
@@ -2839,65 +2210,15 @@ as $$
   flow as (
     select f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.implied, f.source_id) as source_id, f.target_id,
            f.is_default, f.condition_source, f.language, f.condition, f.problem,
-           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord, f.condition_tree
+           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord
       from unnest(p_flows) f
       left join source s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
     union all
-    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1, null
+    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1
       from drawn d where d.implied is not null
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
-$$;
-
--- from 20_catalog/member_tree.sql
--- The tree of a member of a value: a longer path where it is one.
-create or replace function bpm_core.member_tree(p_tree jsonb, p_name text)
-returns jsonb
-language sql immutable parallel safe
-as $$
-  select case when p_tree ->> 'op' = 'path' then jsonb_set(p_tree, '{path}', (p_tree -> 'path') || to_jsonb(p_name))
-              else jsonb_build_object('op', 'member', 'arg', p_tree, 'name', p_name) end
-$$;
-
--- from 20_catalog/member_value.sql
--- A member of an object, or a part of a time (year, month, day, hour, minute, second). Of anything else there is none: null.
--- Returns:  jsonb; SQL NULL of an encrypted text, and of what is undecidable itself.
-create or replace function bpm_core.member_value(p_value jsonb, p_name text)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if jsonb_typeof(p_value) = 'object' then
-    return coalesce(p_value -> p_name, 'null');
-  elsif jsonb_typeof(p_value) = 'string' and starts_with(p_value #>> '{}', '__') then
-    return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
-  end if;
-  return case when p_value is not null then 'null'::jsonb end;
-end
-$$;
-
--- from 20_catalog/name_end.sql
--- Where a FEEL name with spaces ends: before the first word that is none, or that means something between values.
--- Such a word is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
--- Returns:  integer, the token behind the name.
-create or replace function bpm_core.name_end(p_tokens bpm_core.expression_token[], p_from integer)
-returns integer
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_next integer := p_from;
-begin
-  while (p_tokens[v_next]).kind = 'name' loop
-    exit when v_next > p_from and ((p_tokens[v_next]).value in ('in', 'between', 'then', 'else', 'satisfies', 'return')
-                                   or ((p_tokens[v_next]).value = 'of' and (p_tokens[v_next - 1]).value = 'instance')
-                                   or ((p_tokens[v_next]).value = 'defined' and (p_tokens[v_next - 1]).value = 'is' and (p_tokens[v_next + 1]).kind <> '('));
-    v_next := v_next + 1;
-  end loop;
-  return v_next;
-end
 $$;
 
 -- from 20_catalog/node_rows.sql
@@ -2917,46 +2238,21 @@ as $$
 $$;
 
 -- from 20_catalog/operator_problem.sql
--- Whether an operator can stand between two trees: and/or between conditions, comparisons and arithmetic between values, ordering not beside
+-- Whether an operator can stand between two trees: and/or between conditions, comparisons between values, ordering not beside
 -- true, false or null, which have no order.
 -- Returns:  text, null when it can.
-create or replace function bpm_core.operator_problem(p_operator text, p_left jsonb, p_right jsonb, p_feel boolean)
+create or replace function bpm_core.operator_problem(p_operator text, p_left jsonb, p_right jsonb)
 returns text
 language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
-    when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
-    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
-      then 'a comparison stands between two values, not between conditions'
-    when bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right) then format('%s stands between two values, not between conditions', p_operator)
+    when p_left ->> 'op' not in ('path', 'value') or p_right ->> 'op' not in ('path', 'value') then 'a comparison stands between two values, not between conditions'
     when p_operator in ('lt', 'le', 'gt', 'ge') and (jsonb_typeof(p_left -> 'value') in ('boolean', 'null') or jsonb_typeof(p_right -> 'value') in ('boolean', 'null'))
       then 'true, false and null have no order'
-    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then case
-      when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
-           and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared' end
-    when jsonb_typeof(p_left -> 'value') in ('boolean', 'null') or jsonb_typeof(p_right -> 'value') in ('boolean', 'null')
-      then format('%s does not calculate with true, false or null', p_operator)
-    when (jsonb_typeof(p_left -> 'value') = 'string' or jsonb_typeof(p_right -> 'value') = 'string') and not (p_feel and p_operator = '+')
-      then format('%s does not calculate with a text', p_operator)
+    when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
+         and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared'
   end
-$$;
-
--- from 20_catalog/operator_tree.sql
--- The tree of an operator between two trees. Chains of and, of or, stay flat; a condition beside true or false is itself, or its opposite.
-create or replace function bpm_core.operator_tree(p_operator text, p_left jsonb, p_right jsonb, p_feel boolean)
-returns jsonb
-language sql immutable parallel safe
-as $$
-  select case
-    when p_operator in ('and', 'or') and p_left ->> 'op' = p_operator then jsonb_set(p_left, '{args}', (p_left -> 'args') || jsonb_build_array(p_right))
-    when p_operator in ('and', 'or') then jsonb_build_object('op', p_operator, 'args', jsonb_build_array(p_left, p_right))
-    when p_operator in ('eq', 'ne') and jsonb_typeof(p_right -> 'value') = 'boolean' and bpm_core.is_condition(p_left) then
-      case when (p_operator = 'eq') = (p_right -> 'value')::boolean then p_left else jsonb_build_object('op', 'not', 'arg', p_left) end
-    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then jsonb_build_object('op', p_operator, 'left', p_left, 'right', p_right)
-    else jsonb_build_object('op', 'call', 'args', jsonb_build_array(p_left, p_right), 'name',
-                            case p_operator when '+' then case when p_feel then 'plus' else 'add' end when '-' then 'subtract' when '*' then 'multiply'
-                                            when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
 -- from 20_catalog/own_attributes.sql
@@ -2977,82 +2273,6 @@ as $$
     when 'boundaryEvent' then array['bpm:correlationKey']
     else '{}'
   end
-$$;
-
--- from 20_catalog/parse_call.sql
--- Reads the arguments of a call whose name was read, p_from at the opening bracket; p_target is what a method of JUEL hangs on.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_call(
-  p_tokens bpm_core.expression_token[], p_from integer, p_name text, p_target jsonb, p_feel boolean, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_args jsonb := case when p_target is null then '[]' else jsonb_build_array(p_target) end;
-  v_next integer := p_from + 1;
-  v_step bpm_core.expression_step;
-  v_call record;
-begin
-  select k.* into v_call from bpm_core.known_call(p_name, p_feel, p_target is not null) k;
-  if v_call.name is null then
-    return row(null, p_from, format('the call of %s is not understood', left(concat_ws('.', (select string_agg(n, '.') from jsonb_array_elements_text(p_target -> 'path') n), p_name), 80)),
-               (p_tokens[p_from]).at)::bpm_core.expression_step;
-  end if;
-  while (p_tokens[v_next]).kind <> ')' loop
-    v_step := bpm_core.parse_expression(p_tokens, v_next, 0, p_feel, p_depth + 1);
-    if v_step.problem is not null then
-      return v_step;
-    end if;
-    v_args := v_args || jsonb_build_array(v_step.tree);
-    v_next := v_step.next;
-    exit when (p_tokens[v_next]).kind <> ',';
-    v_next := v_next + 1;
-  end loop;
-  if (p_tokens[v_next]).kind <> ')' then
-    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
-  elsif jsonb_array_length(v_args) not between v_call.fewest and v_call.most then
-    return row(null, p_from, format('%s is called with a wrong number of arguments', p_name), (p_tokens[p_from]).at)::bpm_core.expression_step;
-  end if;
-  select c.tree, v_next + 1, c.problem, (p_tokens[p_from]).at into v_step from bpm_core.call_tree(v_call.name, v_args) c;
-  return v_step;
-end
-$$;
-
--- from 20_catalog/parse_choice.sql
--- Reads the two branches of a choice whose condition was read: JUEL c ? a : b, FEEL if c then a else b.
--- p_step ends before the first word, p_then; p_else comes between the branches.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_choice(
-  p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_then text, p_else text, p_feel boolean, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_problem text := bpm_core.condition_problem(p_step.tree);
-  v_yes     bpm_core.expression_step;
-  v_no      bpm_core.expression_step;
-begin
-  if p_step.problem is not null then
-    return p_step;
-  elsif v_problem is not null then
-    return row(null, p_step.next, v_problem, (p_tokens[p_step.next]).at)::bpm_core.expression_step;
-  elsif (p_tokens[p_step.next]).value is distinct from p_then then
-    return row(null, p_step.next, format('%s is missing', p_then), (p_tokens[p_step.next]).at)::bpm_core.expression_step;
-  end if;
-  v_yes := bpm_core.parse_expression(p_tokens, p_step.next + 1, 0, p_feel, p_depth + 1);
-  if v_yes.problem is not null then
-    return v_yes;
-  elsif (p_tokens[v_yes.next]).value is distinct from p_else then
-    return row(null, v_yes.next, format('%s is missing', p_else), (p_tokens[v_yes.next]).at)::bpm_core.expression_step;
-  end if;
-  v_no := bpm_core.parse_expression(p_tokens, v_yes.next + 1, 0, p_feel, p_depth + 1);
-  if v_no.problem is null then
-    v_no.tree := jsonb_build_object('op', 'if', 'args', jsonb_build_array(p_step.tree, v_yes.tree, v_no.tree));
-  end if;
-  return v_no;
-end
 $$;
 
 -- from 20_catalog/parse_cycle.sql
@@ -3094,8 +2314,7 @@ as $$
 $$;
 
 -- from 20_catalog/parse_expression.sql
--- Reads an expression by precedence climbing: or 1, and 2, equality 3, ordering 4 (also FEEL's in and between), + and - 5, * and / 6,
--- FEEL's ** 7; p_floor is the precedence that ends it. The choice by ? and : binds least.
+-- Reads an expression by precedence climbing: or 1, and 2, equality 3, ordering 4; p_floor is the precedence that ends it.
 -- Comparisons do not chain, and compare values, not conditions. The depth is limited, or brackets alone could exhaust the stack.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_expression(p_tokens bpm_core.expression_token[], p_from integer, p_floor integer, p_feel boolean, p_depth integer)
@@ -3116,207 +2335,27 @@ begin
   loop
     exit when v_left.problem is not null;
     v_token := p_tokens[v_left.next];
-    if v_token.kind = '?' and p_floor = 0 then
-      return bpm_core.parse_choice(p_tokens, v_left, '?', ':', p_feel, p_depth);
-    elsif p_feel and v_token.kind = 'name' and v_token.value in ('in', 'between') and p_floor < 4 then
-      v_left := bpm_core.parse_test(p_tokens, v_left, p_depth);
-      continue;
-    end if;
     v_power := case v_token.kind when 'or' then 1 when 'and' then 2 when 'eq' then 3 when 'ne' then 3
-                                 when 'lt' then 4 when 'le' then 4 when 'gt' then 4 when 'ge' then 4
-                                 when '+' then 5 when '-' then 5 when '*' then 6 when '/' then 6 when '%' then 6 when '**' then 7 end;
+                                 when 'lt' then 4 when 'le' then 4 when 'gt' then 4 when 'ge' then 4 end;
     exit when v_power is null or v_power <= p_floor;
     v_right := bpm_core.parse_expression(p_tokens, v_left.next + 1, v_power, p_feel, p_depth + 1);
     if v_right.problem is not null then
       return v_right;
     end if;
-    v_left.problem := bpm_core.operator_problem(v_token.kind, v_left.tree, v_right.tree, p_feel);
+    v_left.problem := bpm_core.operator_problem(v_token.kind, v_left.tree, v_right.tree);
     v_left.at := case when v_left.problem is not null then v_token.at end;
     v_left.next := v_right.next;
-    v_left.tree := bpm_core.operator_tree(v_token.kind, v_left.tree, v_right.tree, p_feel);
+    v_left.tree := case
+      when v_power > 2 then jsonb_build_object('op', v_token.kind, 'left', v_left.tree, 'right', v_right.tree)
+      when v_left.tree ->> 'op' = v_token.kind then jsonb_set(v_left.tree, '{args}', (v_left.tree -> 'args') || jsonb_build_array(v_right.tree))
+      else jsonb_build_object('op', v_token.kind, 'args', jsonb_build_array(v_left.tree, v_right.tree)) end;
   end loop;
   return v_left;
 end
 $$;
 
--- from 20_catalog/parse_list.sql
--- Reads a FEEL list, [a, b], or context, {key: a, "other key": b}.
--- Returns:  expression_step, the tree {op: list, args} or {op: context, keys, args}.
-create or replace function bpm_core.parse_list(p_tokens bpm_core.expression_token[], p_from integer, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_close constant text := case (p_tokens[p_from]).kind when '[' then ']' else '}' end;
-  v_keys  jsonb := '[]'::jsonb;
-  v_args  jsonb := '[]'::jsonb;
-  v_next  integer := p_from + 1;
-  v_key   text;
-  v_step  bpm_core.expression_step;
-begin
-  while (p_tokens[v_next]).kind <> v_close loop
-    if v_close = '}' then
-      v_key := (p_tokens[v_next]).value;
-      while (p_tokens[v_next]).kind = 'name' and (p_tokens[v_next + 1]).kind = 'name' loop
-        v_next := v_next + 1;
-        v_key := v_key || ' ' || (p_tokens[v_next]).value;
-      end loop;
-      if (p_tokens[v_next]).kind not in ('name', 'string') or (p_tokens[v_next + 1]).kind <> ':' then
-        return row(null, v_next, 'a key and a colon should stand here', (p_tokens[v_next]).at)::bpm_core.expression_step;
-      end if;
-      v_keys := v_keys || to_jsonb(v_key);
-      v_next := v_next + 2;
-    end if;
-    v_step := bpm_core.parse_expression(p_tokens, v_next, 0, true, p_depth + 1);
-    if v_step.problem is not null then
-      return v_step;
-    end if;
-    v_args := v_args || jsonb_build_array(v_step.tree);
-    v_next := v_step.next;
-    exit when (p_tokens[v_next]).kind <> ',';
-    v_next := v_next + 1;
-  end loop;
-  if (p_tokens[v_next]).kind <> v_close then
-    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
-  end if;
-  return row(case v_close when ']' then jsonb_build_object('op', 'list', 'args', v_args)
-                          else jsonb_build_object('op', 'context', 'keys', v_keys, 'args', v_args) end, v_next + 1, null, null)::bpm_core.expression_step;
-end
-$$;
-
--- from 20_catalog/parse_literal.sql
--- Reads a literal: a text, a number, true, false, null; in FEEL also a list, a context and a time (@"2030-01-31").
--- Returns:  expression_step.
-create or replace function bpm_core.parse_literal(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_token bpm_core.expression_token := p_tokens[p_from];
-  v_value jsonb;
-  v_next  integer := p_from + 1;
-begin
-  if v_token.kind = 'string' then
-    v_value := to_jsonb(v_token.value);
-  elsif v_token.kind = 'number' then
-    v_value := to_jsonb(v_token.value::numeric);
-  elsif v_token.kind = '-' and (p_tokens[v_next]).kind = 'number' then
-    v_value := to_jsonb(-((p_tokens[v_next]).value::numeric));
-    v_next := v_next + 1;
-  elsif v_token.kind in ('true', 'false', 'null') then
-    v_value := v_token.kind::jsonb;
-  elsif v_token.kind in ('[', '{') and p_feel then
-    return bpm_core.parse_list(p_tokens, p_from, p_depth);
-  elsif v_token.kind = '@' and (p_tokens[v_next]).kind = 'string' then
-    v_value := bpm_core.time_value((p_tokens[v_next]).value, null);
-    if v_value is null then
-      return row(null, p_from, format('%s is no date, time or duration', left((p_tokens[v_next]).value, 40)), v_token.at)::bpm_core.expression_step;
-    end if;
-    return row(jsonb_build_object('op', 'call', 'name', 'literal time', 'args', jsonb_build_array(jsonb_build_object('op', 'value', 'value', v_value))),
-               v_next + 1, null, null)::bpm_core.expression_step;
-  else
-    return row(null, p_from,
-      case v_token.kind when 'end' then 'it ends where a value should stand' else format('%s is not understood here', left(v_token.value, 40)) end,
-      v_token.at)::bpm_core.expression_step;
-  end if;
-  return row(jsonb_build_object('op', 'value', 'value', v_value), v_next, null, null)::bpm_core.expression_step;
-end
-$$;
-
--- from 20_catalog/parse_loop.sql
--- Reads FEEL's some x in list satisfies …, every x in list satisfies …, for x in list return …, behind their first word. Several
--- iterators stand in each other. The weight of the body, its number of nodes, is kept: evaluation divides what work is allowed by it.
--- Returns:  expression_step, the tree {op: some|every|for, var, list, body, weight}.
-create or replace function bpm_core.parse_loop(p_tokens bpm_core.expression_token[], p_from integer, p_op text, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_next integer := bpm_core.name_end(p_tokens, p_from);
-  v_var  text := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(p_from, v_next - 1) i);
-  v_list bpm_core.expression_step;
-  v_body bpm_core.expression_step;
-  v_word text := case p_op when 'for' then 'return' else 'satisfies' end;
-begin
-  if p_depth > 100 then
-    return row(null, p_from, 'nested too deeply', (p_tokens[p_from]).at)::bpm_core.expression_step;
-  elsif v_next = p_from or (p_tokens[v_next]).value is distinct from 'in' then
-    return row(null, v_next, 'in is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
-  end if;
-  v_list := bpm_core.parse_expression(p_tokens, v_next + 1, 0, true, p_depth + 1);
-  if v_list.problem is null and (p_tokens[v_list.next]).kind = '..' then
-    v_body := bpm_core.parse_expression(p_tokens, v_list.next + 1, 0, true, p_depth + 1);
-    v_body.tree := jsonb_build_object('op', 'call', 'name', 'range', 'args', jsonb_build_array(v_list.tree, v_body.tree));
-    v_list := v_body;
-  end if;
-  if v_list.problem is not null then
-    return v_list;
-  elsif (p_tokens[v_list.next]).kind = ',' then
-    v_body := bpm_core.parse_loop(p_tokens, v_list.next + 1, p_op, p_depth + 1);
-  elsif (p_tokens[v_list.next]).value is distinct from v_word then
-    return row(null, v_list.next, format('%s is missing', v_word), (p_tokens[v_list.next]).at)::bpm_core.expression_step;
-  else
-    v_body := bpm_core.parse_expression(p_tokens, v_list.next + 1, 0, true, p_depth + 1);
-    if v_body.problem is null and p_op <> 'for' then
-      v_body.problem := bpm_core.condition_problem(v_body.tree);
-      v_body.at := (p_tokens[v_list.next]).at;
-    end if;
-  end if;
-  if v_body.problem is null then
-    v_body.tree := jsonb_build_object('op', p_op, 'var', v_var, 'list', v_list.tree, 'body', v_body.tree, 'weight', bpm_core.tree_weight(v_body.tree));
-  end if;
-  return v_body;
-end
-$$;
-
--- from 20_catalog/parse_name.sql
--- Reads what begins with a name: FEEL's if, some, every and for, a call, or a dotted path. In FEEL a name may have spaces, until a word
--- that means something.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_name(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name text := (p_tokens[p_from]).value;
-  v_next integer := p_from + 1;
-begin
-  if p_feel then
-    if v_name = 'if' and (p_tokens[v_next]).kind in ('name', 'string', 'number', 'true', 'false', 'null', 'not', '(', '[', '-', '@') then
-      return bpm_core.parse_choice(p_tokens, bpm_core.parse_expression(p_tokens, v_next, 0, true, p_depth + 1), 'then', 'else', true, p_depth);
-    elsif v_name in ('some', 'every', 'for') and bpm_core.name_end(p_tokens, v_next) > v_next
-          and (p_tokens[bpm_core.name_end(p_tokens, v_next)]).value = 'in' then
-      return bpm_core.parse_loop(p_tokens, v_next, v_name, p_depth);
-    elsif v_name in ('date', 'get') and (p_tokens[v_next + 2]).kind = '(' then
-      -- The only names with an operator in them.
-      v_name := concat_ws(' ', v_name, (p_tokens[v_next]).value, (p_tokens[v_next + 1]).value);
-      if v_name in ('date and time', 'get or else') then
-        return bpm_core.parse_call(p_tokens, v_next + 2, v_name, null, true, p_depth);
-      end if;
-    end if;
-    v_next := bpm_core.name_end(p_tokens, p_from);
-    v_name := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(p_from, v_next - 1) i);
-  end if;
-  if (p_tokens[v_next]).kind = '(' then
-    return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
-  elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
-    return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
-  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
-        and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
-    return row(case (p_tokens[v_next + 1]).value
-                 when 'hasVariable' then jsonb_build_object('op', 'defined', 'arg', jsonb_build_object('op', 'path', 'path', jsonb_build_array((p_tokens[v_next + 3]).value)))
-                 else jsonb_build_object('op', 'path', 'path', jsonb_build_array((p_tokens[v_next + 3]).value)) end, v_next + 5, null, null)::bpm_core.expression_step;
-  end if;
-  return row(jsonb_build_object('op', 'path', 'path', jsonb_build_array(v_name)), v_next, null, null)::bpm_core.expression_step;
-end
-$$;
-
 -- from 20_catalog/parse_operand.sql
--- Reads one operand: a literal, a name and what hangs on it, an expression in brackets, or not, empty, minus and what follows them.
+-- Reads one operand: a literal, a path, an expression in brackets, or not, empty, minus and what follows them.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_operand(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
 returns bpm_core.expression_step
@@ -3327,25 +2366,16 @@ declare
   v_token bpm_core.expression_token := p_tokens[p_from];
   v_inner bpm_core.expression_step;
 begin
-  if p_feel and v_token.kind = 'name' and v_token.value = 'empty' and (p_tokens[p_from + 1]).kind in ('name', '(', 'string', 'null') then
-    v_token.kind := 'empty';
-  end if;
-  if v_token.kind in ('not', 'empty', '-', '[', '{') and p_depth > 100 then
-    return row(null, p_from, 'nested too deeply', v_token.at)::bpm_core.expression_step;
-  elsif v_token.kind in ('not', 'empty') or (v_token.kind = '-' and (p_tokens[p_from + 1]).kind <> 'number') then
-    v_inner := bpm_core.parse_operand(p_tokens, p_from + 1, p_feel, p_depth + 1);
-    if v_inner.problem is null then
-      v_inner.problem := case
-        when v_token.kind = 'not' then bpm_core.condition_problem(v_inner.tree)
-        when v_token.kind = '-' then bpm_core.operator_problem('-', v_inner.tree, '{"op": "value", "value": 0}', p_feel)
-        when bpm_core.is_condition(v_inner.tree) then 'empty asks about a value, not about a condition' end;
-      v_inner.at := case when v_inner.problem is not null then v_token.at end;
-      v_inner.tree := case v_token.kind when '-' then jsonb_build_object('op', 'call', 'name', 'negate', 'args', jsonb_build_array(v_inner.tree))
-                                        else jsonb_build_object('op', v_token.kind, 'arg', v_inner.tree) end;
-    end if;
-    return v_inner;
-  elsif v_token.kind = 'name' then
-    v_inner := bpm_core.parse_name(p_tokens, p_from, p_feel, p_depth);
+  if v_token.kind = 'name' then
+    return bpm_core.parse_path(p_tokens, p_from, p_feel);
+  elsif v_token.kind = 'string' then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.value), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind = 'number' then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.value::numeric), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind in ('true', 'false', 'null') then
+    return row(jsonb_build_object('op', 'value', 'value', v_token.kind::jsonb), p_from + 1, null, null)::bpm_core.expression_step;
+  elsif v_token.kind = '-' and (p_tokens[p_from + 1]).kind = 'number' then
+    return row(jsonb_build_object('op', 'value', 'value', -((p_tokens[p_from + 1]).value::numeric)), p_from + 2, null, null)::bpm_core.expression_step;
   elsif v_token.kind = '(' then
     v_inner := bpm_core.parse_expression(p_tokens, p_from + 1, 0, p_feel, p_depth + 1);
     if v_inner.problem is null and (p_tokens[v_inner.next]).kind <> ')' then
@@ -3353,140 +2383,75 @@ begin
       v_inner.at := (p_tokens[v_inner.next]).at;
     end if;
     v_inner.next := v_inner.next + 1;
-  else
-    v_inner := bpm_core.parse_literal(p_tokens, p_from, p_feel, p_depth);
+    return v_inner;
+  elsif v_token.kind in ('not', 'empty') then
+    if p_depth > 100 then
+      return row(null, p_from, 'nested too deeply', v_token.at)::bpm_core.expression_step;
+    end if;
+    v_inner := bpm_core.parse_operand(p_tokens, p_from + 1, p_feel, p_depth + 1);
+    if v_inner.problem is null then
+      v_inner.problem := case
+        when v_token.kind = 'not' then bpm_core.condition_problem(v_inner.tree)
+        when v_inner.tree ->> 'op' not in ('path', 'value') then 'empty asks about a value, not about a condition' end;
+      v_inner.at := case when v_inner.problem is not null then v_token.at end;
+      v_inner.tree := jsonb_build_object('op', v_token.kind, 'arg', v_inner.tree);
+    end if;
+    return v_inner;
   end if;
-  if v_inner.problem is null and (p_tokens[v_inner.next]).kind in ('.', '[') and jsonb_typeof(v_inner.tree -> 'value') is distinct from 'number' then
-    return bpm_core.parse_suffixes(p_tokens, v_inner, p_feel, p_depth);
-  end if;
-  return v_inner;
+  return row(null, p_from,
+    case v_token.kind when 'end' then 'it ends where a value should stand' else format('%s is not understood here', left(v_token.value, 40)) end,
+    v_token.at)::bpm_core.expression_step;
 end
 $$;
 
--- from 20_catalog/parse_suffixes.sql
--- Reads what hangs on a value: .name, .method(…) in JUEL, [index], in FEEL also a filter, [condition]. JUEL counts from 0, FEEL from 1.
+-- from 20_catalog/parse_path.sql
+-- Reads a dotted path; in FEEL a name may have spaces. execution.getVariable('x') is the path x.
+-- A word of FEEL we do not understand is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
 -- Returns:  expression_step.
-create or replace function bpm_core.parse_suffixes(p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_feel boolean, p_depth integer)
+create or replace function bpm_core.parse_path(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean)
 returns bpm_core.expression_step
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_step  bpm_core.expression_step := p_step;
-  v_inner bpm_core.expression_step;
-  v_name  text;
-  v_next  integer;
+  v_path text[] := array[(p_tokens[p_from]).value];
+  v_next integer := p_from + 1;
+  v_word text;
 begin
-  while v_step.problem is null and (p_tokens[v_step.next]).kind in ('.', '[') loop
-    if (p_tokens[v_step.next]).kind = '.' then
-      v_next := v_step.next + 2;
-      v_name := (p_tokens[v_step.next + 1]).value;
-      if v_name !~ '^([A-Za-z_$]|[^\u0001-\u007f])' then
-        return row(null, v_step.next, 'a name is missing after the dot', (p_tokens[v_step.next]).at)::bpm_core.expression_step;
-      elsif p_feel and (p_tokens[v_next]).kind = 'name' then
-        v_next := bpm_core.name_end(p_tokens, v_step.next + 1);
-        v_name := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(v_step.next + 1, v_next - 1) i);
-      end if;
-      if (p_tokens[v_next]).kind = '(' then
-        v_step := bpm_core.parse_call(p_tokens, v_next, v_name, v_step.tree, p_feel, p_depth);
-      else
-        v_step.tree := bpm_core.member_tree(v_step.tree, v_name);
-        v_step.next := v_next;
-      end if;
-    else
-      v_inner := bpm_core.parse_expression(p_tokens, v_step.next + 1, 0, p_feel, p_depth + 1);
-      if v_inner.problem is null and (p_tokens[v_inner.next]).kind <> ']' then
-        v_inner.problem := 'a closing bracket is missing';
-        v_inner.at := (p_tokens[v_inner.next]).at;
-      end if;
-      if v_inner.problem is not null then
-        return v_inner;
-      end if;
-      v_step.tree := case
-        when not p_feel and jsonb_typeof(v_inner.tree -> 'value') = 'string' then bpm_core.member_tree(v_step.tree, v_inner.tree ->> 'value')
-        when p_feel and bpm_core.is_condition(v_inner.tree)
-          then jsonb_build_object('op', 'filter', 'list', v_step.tree, 'body', v_inner.tree, 'weight', bpm_core.tree_weight(v_inner.tree))
-        else jsonb_build_object('op', 'index', 'arg', v_step.tree, 'index', v_inner.tree, 'first', p_feel::integer) end;
-      v_step.next := v_inner.next + 1;
-    end if;
-  end loop;
-  return v_step;
-end
-$$;
-
--- from 20_catalog/parse_test.sql
--- Reads what follows a value before FEEL's in or between: x between a and b, x in (a, b), x in [1..5], x in (< 5, > 10), x in list.
--- They are written as the comparisons they stand for. What is tested more than once and is no plain value is calculated once, by let.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_test(p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_simple constant boolean := p_step.tree ->> 'op' in ('path', 'value');
-  v_left   constant jsonb := case when v_simple then p_step.tree else '{"op": "path", "path": ["in()"]}' end;
-  v_word   constant bpm_core.expression_token := p_tokens[p_step.next];
-  v_low    bpm_core.expression_step;
-  v_result bpm_core.expression_step;
-begin
-  if bpm_core.is_condition(p_step.tree) then
-    return row(null, p_step.next, format('%s asks about a value, not about a condition', v_word.value), v_word.at)::bpm_core.expression_step;
-  elsif v_word.value = 'in' then
-    v_result := bpm_core.parse_tests(p_tokens, p_step.next + 1, v_left, p_depth + 1);
-  else
-    v_low := bpm_core.parse_expression(p_tokens, p_step.next + 1, 4, true, p_depth + 1);
-    if v_low.problem is null and (p_tokens[v_low.next]).kind <> 'and' then
-      v_low.problem := 'and is missing after between';
-      v_low.at := (p_tokens[v_low.next]).at;
-    end if;
-    if v_low.problem is not null then
-      return v_low;
-    end if;
-    v_result := bpm_core.parse_expression(p_tokens, v_low.next + 1, 4, true, p_depth + 1);
-    if v_result.problem is null then
-      v_result.problem := coalesce(bpm_core.operator_problem('ge', v_left, v_low.tree, true), bpm_core.operator_problem('le', v_left, v_result.tree, true));
-      v_result.at := case when v_result.problem is not null then v_word.at end;
-      v_result.tree := bpm_core.interval_tree(v_left, 'ge', v_low.tree, 'le', v_result.tree);
-    end if;
-  end if;
-  if v_result.problem is null and not v_simple then
-    v_result.tree := jsonb_build_object('op', 'let', 'var', 'in()', 'arg', p_step.tree, 'body', v_result.tree);
-  end if;
-  return v_result;
-end
-$$;
-
--- from 20_catalog/parse_tests.sql
--- Reads the tests of FEEL's in: one, or several in brackets with commas between, of which one has to hold.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_tests(p_tokens bpm_core.expression_token[], p_from integer, p_left jsonb, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_step  bpm_core.expression_step;
-  v_tests jsonb := '[]'::jsonb;
-  v_next  integer := p_from;
-begin
-  v_step := bpm_core.parse_unary(p_tokens, p_from, p_left, p_depth);
-  if v_step.problem is null or (p_tokens[p_from]).kind <> '(' then
-    return v_step;
-  end if;
   loop
-    v_step := bpm_core.parse_unary(p_tokens, v_next + 1, p_left, p_depth);
-    if v_step.problem is not null then
-      return v_step;
+    if p_feel and (p_tokens[v_next]).kind = 'name' then
+      v_word := case
+        when v_next = p_from + 1 and v_path[1] in ('if', 'for', 'some', 'every', 'function') then v_path[1]
+        when (p_tokens[v_next]).value in ('in', 'between') then (p_tokens[v_next]).value
+        when ((p_tokens[v_next]).value, (p_tokens[v_next + 1]).value) in (('instance', 'of'), ('is', 'defined'))
+          then (p_tokens[v_next]).value || ' ' || (p_tokens[v_next + 1]).value end;
+      if v_word is not null then
+        return row(null, v_next, format('%s is not understood', v_word),
+                   (p_tokens[case when v_word = v_path[1] then p_from else v_next end]).at)::bpm_core.expression_step;
+      end if;
     end if;
-    v_tests := v_tests || jsonb_build_array(v_step.tree);
-    v_next := v_step.next;
-    exit when (p_tokens[v_next]).kind <> ',';
+    if p_feel and (p_tokens[v_next]).kind = 'name' then
+      v_path[cardinality(v_path)] := v_path[cardinality(v_path)] || ' ' || (p_tokens[v_next]).value;
+      v_next := v_next + 1;
+    elsif (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value ~ '^([A-Za-z_$]|[^\u0001-\u007f])' then
+      v_path := v_path || (p_tokens[v_next + 1]).value;
+      v_next := v_next + 2;
+    else
+      exit;
+    end if;
   end loop;
-  if (p_tokens[v_next]).kind <> ')' then
-    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
+  if not p_feel and v_path = array['execution', 'getVariable'] and (p_tokens[v_next]).kind = '('
+     and (p_tokens[v_next + 1]).kind = 'string' and (p_tokens[v_next + 2]).kind = ')' then
+    v_path := array[(p_tokens[v_next + 1]).value];
+    v_next := v_next + 3;
   end if;
-  return row(case when jsonb_array_length(v_tests) = 1 then v_tests -> 0 else jsonb_build_object('op', 'or', 'args', v_tests) end, v_next + 1, null, null)::bpm_core.expression_step;
+  if (p_tokens[v_next]).kind in ('(', '[', '.') then
+    return row(null, v_next,
+      case (p_tokens[v_next]).kind when '(' then format('the call of %s is not understood', left(array_to_string(v_path, '.'), 80))
+                                   when '[' then 'an index is not understood' else 'a name is missing after the dot' end,
+      (p_tokens[v_next]).at)::bpm_core.expression_step;
+  end if;
+  return row(jsonb_build_object('op', 'path', 'path', v_path), v_next, null, null)::bpm_core.expression_step;
 end
 $$;
 
@@ -3516,96 +2481,6 @@ begin
 end
 $$;
 
--- from 20_catalog/parse_unary.sql
--- Reads one test of FEEL's in about p_left: < 5, [1..5], ]1..5[, (1..5), "a", ["a", "b"], or an expression that gives a value or a list.
--- Returns:  expression_step.
-create or replace function bpm_core.parse_unary(p_tokens bpm_core.expression_token[], p_from integer, p_left jsonb, p_depth integer)
-returns bpm_core.expression_step
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_token  constant bpm_core.expression_token := p_tokens[p_from];
-  v_step   bpm_core.expression_step;
-  v_low    bpm_core.expression_step;
-  v_above  text;
-  v_below  text;
-begin
-  if v_token.kind in ('lt', 'le', 'gt', 'ge', 'ne', 'eq') then
-    v_step := bpm_core.parse_expression(p_tokens, p_from + 1, 4, true, p_depth + 1);
-    if v_step.problem is null then
-      v_step.problem := bpm_core.operator_problem(v_token.kind, p_left, v_step.tree, true);
-      v_step.at := case when v_step.problem is not null then v_token.at end;
-      v_step.tree := jsonb_build_object('op', v_token.kind, 'left', p_left, 'right', v_step.tree);
-    end if;
-    return v_step;
-  elsif v_token.kind in ('[', '(', ']') then
-    v_low := bpm_core.parse_expression(p_tokens, p_from + 1, 4, true, p_depth + 1);
-    if v_low.problem is null and (p_tokens[v_low.next]).kind = '..' then
-      v_step := bpm_core.parse_expression(p_tokens, v_low.next + 1, 4, true, p_depth + 1);
-      v_above := case v_token.kind when '[' then 'ge' else 'gt' end;
-      v_below := case (p_tokens[v_step.next]).kind when ']' then 'le' when ')' then 'lt' when '[' then 'lt' end;
-      v_step.problem := coalesce(v_step.problem, case when v_below is null then 'a closing bracket is missing' end,
-                                 bpm_core.operator_problem(v_above, p_left, v_low.tree, true), bpm_core.operator_problem(v_below, p_left, v_step.tree, true));
-      v_step.at := case when v_step.problem is not null then coalesce(v_step.at, (p_tokens[v_step.next]).at) end;
-      v_step.tree := bpm_core.interval_tree(p_left, v_above, v_low.tree, v_below, v_step.tree);
-      v_step.next := v_step.next + 1;
-      return v_step;
-    end if;
-  end if;
-  v_step := bpm_core.parse_expression(p_tokens, p_from, 4, true, p_depth + 1);
-  if v_step.problem is null then
-    v_step.tree := case
-      when v_step.tree ->> 'op' = 'value' then jsonb_build_object('op', 'eq', 'left', p_left, 'right', v_step.tree)
-      when v_step.tree ->> 'op' = 'list' and jsonb_array_length(v_step.tree -> 'args') > 0 and not jsonb_path_exists(v_step.tree, '$.args[*] ? (@.op != "value")')
-        then jsonb_build_object('op', 'or', 'args', (select jsonb_agg(jsonb_build_object('op', 'eq', 'left', p_left, 'right', a.tree) order by a.n)
-                                                       from jsonb_array_elements(v_step.tree -> 'args') with ordinality a(tree, n)))
-      else jsonb_build_object('op', 'call', 'name', 'in', 'args', jsonb_build_array(p_left, v_step.tree)) end;
-  end if;
-  return v_step;
-end
-$$;
-
--- from 20_catalog/part_of_text.sql
--- FEEL: the text from a place, counted from 1 or from the end, as long as said. JUEL: from a place counted from 0 up to before another.
--- Returns:  text; null when the places make no sense.
-create or replace function bpm_core.part_of_text(p_text text, p_from numeric, p_other jsonb, p_from_0 boolean)
-returns text
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_length constant integer := length(p_text);
-  v_other  constant numeric := case when jsonb_typeof(p_other) = 'number' then p_other::numeric end;
-  v_start  numeric;
-begin
-  if (p_other is not null and v_other is null) or p_from <> trunc(p_from) or v_other <> trunc(v_other) or abs(p_from) > v_length or v_other > 1000000 then
-    return null;
-  elsif p_from_0 then
-    return case when p_from >= 0 and coalesce(v_other between p_from and v_length, true)
-                then substr(p_text, p_from::integer + 1, (coalesce(v_other, v_length) - p_from)::integer) end;
-  end if;
-  v_start := case when p_from < 0 then v_length + p_from + 1 else p_from end;
-  return case when p_from <> 0 and coalesce(v_other, 1) >= 0 then substr(p_text, v_start::integer, coalesce(v_other, v_length)::integer) end;
-end
-$$;
-
--- from 20_catalog/path_defined.sql
--- Whether there is something at a path, be it null.
--- Returns:  boolean; null behind an encrypted text.
-create or replace function bpm_core.path_defined(p_path jsonb, p_variables jsonb)
-returns boolean
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_last  constant integer := jsonb_array_length(p_path) - 1;
-  v_owner jsonb := case when v_last = 0 then p_variables else bpm_core.evaluate_path(p_path - v_last, p_variables) end;
-begin
-  return case when bpm_core.is_hidden(v_owner) then null else jsonb_typeof(v_owner) = 'object' and v_owner ? (p_path ->> v_last) end;
-end
-$$;
-
 -- from 20_catalog/path_value.sql
 -- Looks a dotted path up in the variables.
 -- Returns:  jsonb; null when missing.
@@ -3629,20 +2504,42 @@ as $$
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
 $$;
 
--- from 20_catalog/plain_times.sql
--- A value as it leaves an evaluation: times as plain ISO 8601 text, wherever they stand in it.
-create or replace function bpm_core.plain_times(p_value jsonb)
-returns jsonb
-language plpgsql immutable parallel safe
+-- from 20_catalog/plain_flow.sql
+-- A flow the compiler adds, in the process and scope of a node.
+create or replace function bpm_core.plain_flow(p_beside bpm_core.draft_node, p_flow_id text, p_source_id text, p_target_id text)
+returns bpm_core.draft_flow
+language sql immutable
+as $$
+  select row(p_beside.pos, p_beside.process_pos, p_beside.scope_pos, p_flow_id, null, null, null, p_source_id, p_target_id, false, null, null, null, null,
+             1)::bpm_core.draft_flow
+$$;
+
+-- from 20_catalog/plain_node.sql
+-- A node the compiler adds beside one that is drawn: in the same process and scope, without attributes.
+create or replace function bpm_core.plain_node(
+  p_beside bpm_core.draft_node, p_node_id text, p_tag text, p_kind bpm_core.node_kind, p_scope_id text, p_incoming integer, p_outgoing integer)
+returns bpm_core.draft_node
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_node bpm_core.draft_node;
 begin
-  if jsonb_typeof(p_value) = 'string' then
-    return case when p_value #>> '{}' ~ '^__(date|instant|time|duration):' then to_jsonb(regexp_replace(p_value #>> '{}', '^__[a-z]+:', '')) else p_value end;
-  elsif p_value::text !~ '"__(date|instant|time|duration):' then
-    return p_value;
-  end if;
-  return regexp_replace(p_value::text, '"__(date|instant|time|duration):', '"', 'g')::jsonb;
+  v_node.pos := p_beside.pos;
+  v_node.process_pos := p_beside.process_pos;
+  v_node.scope_pos := p_beside.scope_pos;
+  v_node.scope_id := p_scope_id;
+  v_node.node_id := p_node_id;
+  v_node.tag := p_tag;
+  v_node.kind := p_kind;
+  v_node.attributes := '{}';
+  v_node.extensions := '{}';
+  v_node.interrupting := true;
+  v_node.incoming := p_incoming;
+  v_node.outgoing := p_outgoing;
+  v_node.conditional := 0;
+  v_node.expressions := '{}';
+  return v_node;
 end
 $$;
 
@@ -3780,6 +2677,31 @@ begin
 end
 $$;
 
+-- from 20_catalog/put_inside.sql
+-- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
+create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  if v_node.process_pos <> p_process_pos then
+    return v_node;
+  elsif v_node.scope_id is null and v_node.tag = 'startEvent' and v_node.node_id not like '%:in' then
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+    v_node.default_ref := null;
+  elsif v_node.scope_id is null then
+    v_node.scope_id := p_body;
+  elsif v_node.tag = 'startEvent' and v_node.attached_to is null and v_node.kind <> 'StartEvent' then
+    v_node.attached_to := p_body;
+  end if;
+  return v_node;
+end
+$$;
+
 -- from 20_catalog/read_bpmn.sql
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
 -- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
@@ -3849,129 +2771,9 @@ begin
     v_step.problem := format('%s is not understood here', left((v_tokens[v_step.next]).value, 40));
     v_step.at := (v_tokens[v_step.next]).at;
   end if;
-  -- Evaluation nests as deeply as the tree, also where the text did not: a - b - c …
-  if v_step.problem is null and jsonb_path_exists(v_step.tree, 'strict $.**{120}') then
-    v_step.problem := 'nested too deeply';
-    v_step.at := 1;
-  end if;
   problem := v_step.problem;
   at := v_step.at;
   tree := case when problem is null then v_step.tree end;
-end
-$$;
-
--- from 20_catalog/read_pattern.sql
--- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
--- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
--- Returns:  pattern, or problem.
-create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_text    text := p_tree ->> 'value';
-  v_inline  text[] := regexp_match(v_text, '^\(\?([ismx]+)\)(.*)$');
-  v_flags   text := coalesce(p_flags ->> 'value', '') || coalesce(v_inline[1], '');
-begin
-  v_text := coalesce(v_inline[2], v_text);
-  if v_text is null or jsonb_typeof(p_tree -> 'value') <> 'string' or p_flags ->> 'op' <> 'value' then
-    problem := 'a pattern has to be a literal text';
-  elsif v_flags !~ '^[ismx]*$' then
-    problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
-  elsif length(v_text) > 300 then
-    problem := 'a pattern may have 300 characters';
-  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
-          select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
-        or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
-    problem := 'the pattern has forms that are not understood';
-  else
-    pattern := (select string_agg(case m[1] when '\b' then '\y' when '\z' then '\Z' else m[1] end, '' order by ord)
-                  from regexp_matches(v_text, '(\\.|[^\\]+|\\$)', 'gs') with ordinality r(m, ord));
-    pattern := case when p_whole then '^(?:' || pattern || ')$' else coalesce(pattern, '') end;
-    v_flags := case when v_flags ~ 'i' then 'i' else '' end || case when v_flags ~ 'x' then 'x' else '' end
-               || case when v_flags ~ 's' then case when v_flags ~ 'm' then 'w' else 's' end when v_flags ~ 'm' then 'n' else 'p' end;
-    pattern := '(?' || v_flags || ')' || pattern;
-    begin
-      if '' ~ pattern then
-        return;
-      end if;
-    exception
-      when data_exception or program_limit_exceeded or internal_error then
-        pattern := null;
-        problem := 'the pattern is no regular expression';
-    end;
-  end if;
-end
-$$;
-
--- from 20_catalog/read_template.sql
--- Reads a text with expressions in it: Order ${id} of ${customer.name}. Each is an expression of its own; a brace inside a string literal ends none.
--- Returns:  tree, or problem and its position.
-create or replace function bpm_core.read_template(p_source text, out tree jsonb, out problem text, out at integer)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_args jsonb := '[]'::jsonb;
-  v_from integer := 1;
-  v_part text;
-  r_inner record;
-begin
-  at := 1;
-  if length(p_source) > 4000 then
-    problem := 'it is longer than 4000 characters';
-    return;
-  end if;
-  for v_part in
-    select m[1] from regexp_matches(p_source, '([$#]\{(?:"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|[^"''}])*\}|[$#]\{(?!(?:"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|[^"''}])*\}).*|(?:[^$#]|[$#](?!\{))+)', 'g') m
-  loop
-    if v_part ~ '^[$#]\{' then
-      if v_part !~ '\}$' then
-        problem := 'a closing brace is missing';
-        at := v_from;
-        return;
-      end if;
-      select r.tree, r.problem, r.at into r_inner from bpm_core.read_expression(v_part, null) r;
-      if r_inner.problem is not null then
-        problem := r_inner.problem;
-        at := v_from + r_inner.at - 1;
-        return;
-      end if;
-      v_args := v_args || jsonb_build_array(r_inner.tree);
-    else
-      v_args := v_args || jsonb_build_array(jsonb_build_object('op', 'value', 'value', v_part));
-    end if;
-    v_from := v_from + length(v_part);
-  end loop;
-  tree := case when jsonb_array_length(v_args) = 1 then v_args -> 0 else jsonb_build_object('op', 'call', 'name', 'template', 'args', v_args) end;
-end
-$$;
-
--- from 20_catalog/read_time.sql
--- Reads a time as an evaluation holds it, or as people write it.
--- Returns:  kind (date, instant, time, duration; null: it is none), at of a date or instant, span of a time of day or duration.
-create or replace function bpm_core.read_time(p_text text, out kind text, out at timestamptz, out span interval)
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_text constant text := regexp_replace(btrim(p_text), '^__(date|instant|time|duration):', '');
-begin
-  if length(v_text) > 60 then
-    return;
-  elsif v_text ~ '^-?P' then
-    span := case when v_text ~ '^P.*-' then v_text::interval when starts_with(v_text, '-') then -bpm_core.parse_duration(substr(v_text, 2)) else bpm_core.parse_duration(v_text) end;
-    kind := case when span is not null then 'duration' end;
-  elsif v_text ~ '^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$' then
-    span := v_text::interval;
-    kind := 'time';
-  else
-    at := bpm_core.parse_timestamp(v_text);
-    kind := case when at is null or at not between '0001-01-01Z' and '9999-12-31Z' then null when v_text ~ 'T' then 'instant' else 'date' end;
-  end if;
-exception
-  when data_exception then
-    kind := null;
 end
 $$;
 
@@ -4051,7 +2853,8 @@ end
 $$;
 
 -- from 20_catalog/resolve_nodes.sql
--- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
+-- is attached to the sub-process around that, as a boundary event is.
 -- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
@@ -4070,16 +2873,23 @@ as $$
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
-           n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
+           n.default_ref, case when sub.node_id is not null then sub.scope_id else coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')) end, n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-           bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
-                                   tt.task_type is not null),
+           case
+             when sub.node_id is not null then bpm_core.inner_start_kind(n.event)
+             when n.tag = 'startEvent' and n.scope_id is not null then case n.event when 'none' then 'StartEvent'::bpm_core.node_kind end
+             when n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' then 'EventSubProcess'
+             else bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+                                          n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                          tt.task_type is not null)
+           end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
+    left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
+                      and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
       select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
@@ -4097,68 +2907,6 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
-$$;
-
--- from 20_catalog/round_half_even.sql
--- A number with p_scale digits after the point; what lies in the middle goes to the even neighbour, as FEEL's decimal says.
-create or replace function bpm_core.round_half_even(p_number numeric, p_scale integer)
-returns numeric
-language sql immutable parallel safe
-as $$
-  select case when abs(p_number - trunc(p_number, p_scale)) * 2 = 10::numeric ^ (-p_scale) and mod(trunc(p_number, p_scale) * 10::numeric ^ p_scale, 2) = 0
-              then trunc(p_number, p_scale) else round(p_number, p_scale) end
-$$;
-
--- from 20_catalog/scale_duration.sql
--- A duration times a number.
--- Returns:  jsonb; null when it is no duration, or the result is out of range.
-create or replace function bpm_core.scale_duration(p_text text, p_factor numeric)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-set intervalstyle = 'iso_8601'
-as $$
-declare
-  v_span constant interval := (select t.span from bpm_core.read_time(p_text) t where t.kind = 'duration');
-begin
-  return case when abs(extract(epoch from v_span)) * abs(p_factor) < 1e11 and abs(p_factor) < 1e11 then to_jsonb('__duration:' || (v_span * p_factor::double precision)::text) end;
-end
-$$;
-
--- from 20_catalog/shift_time.sql
--- A time moved by a duration, the sum or difference of two durations, or the duration between two points in time.
--- Returns:  jsonb; null when the two do not go together, or the result is out of range.
-create or replace function bpm_core.shift_time(p_direction text, p_left text, p_right text)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-set intervalstyle = 'iso_8601'
-as $$
-declare
-  r_left  record;
-  r_right record;
-  v_sign  constant integer := case p_direction when 'minus' then -1 else 1 end;
-  v_at    timestamp;
-begin
-  select t.kind, t.at at time zone 'UTC' as at, t.span into r_left from bpm_core.read_time(p_left) t;
-  select t.kind, t.at at time zone 'UTC' as at, t.span into r_right from bpm_core.read_time(p_right) t;
-  if abs(extract(epoch from r_left.span)) > 1e12 or abs(extract(epoch from r_right.span)) > 1e12 then
-    return null;
-  elsif r_left.kind = 'duration' and r_right.kind = 'duration' then
-    return to_jsonb('__duration:' || (r_left.span + v_sign * r_right.span)::text);
-  elsif r_left.kind in ('date', 'instant') and r_right.kind in ('date', 'instant') and v_sign = -1 then
-    return to_jsonb('__duration:' || (r_left.at - r_right.at)::text);
-  elsif r_left.kind = 'duration' and r_right.kind in ('date', 'instant') and v_sign = 1 then
-    return bpm_core.shift_time('plus', p_right, p_left);
-  elsif r_left.kind in ('date', 'instant') and r_right.kind = 'duration' then
-    v_at := r_left.at + v_sign * r_right.span;
-    return case
-      when v_at not between '0001-01-01' and '9999-12-31' then null
-      when r_left.kind = 'date' and v_at = date_trunc('day', v_at) then to_jsonb('__date:' || to_char(v_at, 'YYYY-MM-DD'))
-      else bpm_core.instant_value(v_at at time zone 'UTC') end;
-  end if;
-  return null;
-end
 $$;
 
 -- from 20_catalog/store_task_version.sql
@@ -4241,63 +2989,6 @@ set search_path = pg_catalog, pg_temp
 set intervalstyle = 'iso_8601'
 as $$
   select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
-$$;
-
--- from 20_catalog/time_part.sql
--- A part of a time: year, month, day, hour, minute, second, weekday (1 Monday), of a point in time in UTC; of a duration years to seconds.
--- Returns:  jsonb number; JSON null when it has no such part.
-create or replace function bpm_core.time_part(p_text text, p_name text)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  r_time record;
-begin
-  select t.kind, t.at at time zone 'UTC' as at, t.span into r_time from bpm_core.read_time(p_text) t;
-  return coalesce(to_jsonb(trim_scale(case
-    when r_time.kind = 'duration' then case p_name when 'years' then extract(year from r_time.span) when 'months' then extract(month from r_time.span)
-      when 'days' then extract(day from r_time.span) when 'hours' then extract(hour from r_time.span) when 'minutes' then extract(minute from r_time.span)
-      when 'seconds' then extract(second from r_time.span) end
-    when r_time.kind = 'time' or (r_time.kind = 'instant' and p_name in ('hour', 'minute', 'second')) then case p_name
-      when 'hour' then extract(hour from coalesce(r_time.span, r_time.at::time::interval)) when 'minute' then extract(minute from coalesce(r_time.span, r_time.at::time::interval))
-      when 'second' then extract(second from coalesce(r_time.span, r_time.at::time::interval)) end
-    when r_time.kind in ('date', 'instant') then case p_name when 'year' then extract(year from r_time.at) when 'month' then extract(month from r_time.at)
-      when 'day' then extract(day from r_time.at) when 'weekday' then extract(isodow from r_time.at) end end)), 'null');
-end
-$$;
-
--- from 20_catalog/time_value.sql
--- A date, point in time, time of day or duration, as an evaluation holds it: __date:…, __instant:…, __time:… or __duration:…, with ISO 8601 behind.
--- Without a zone a time is UTC. p_kind: what it has to be; null: whatever it looks like. A point in time becomes a date at midnight UTC.
--- Returns:  jsonb text; null when it is none.
-create or replace function bpm_core.time_value(p_text text, p_kind text)
-returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-set intervalstyle = 'iso_8601'
-as $$
-declare
-  r_time record;
-begin
-  select t.kind, t.at, t.span into r_time from bpm_core.read_time(p_text) t;
-  return case
-    when r_time.kind = 'duration' and coalesce(p_kind, 'duration') = 'duration' then to_jsonb('__duration:' || r_time.span::text)
-    when r_time.kind = 'time' and coalesce(p_kind, 'time') = 'time' then to_jsonb('__time:' || to_char(r_time.span, 'HH24:MI:SS'))
-    when r_time.kind in ('date', 'instant') and coalesce(p_kind, r_time.kind) = 'date' then to_jsonb('__date:' || to_char(r_time.at at time zone 'UTC', 'YYYY-MM-DD'))
-    when r_time.kind in ('date', 'instant') and coalesce(p_kind, r_time.kind) = 'instant' then bpm_core.instant_value(r_time.at)
-    when r_time.kind in ('date', 'instant') and p_kind = 'time' then to_jsonb('__time:' || to_char(r_time.at at time zone 'UTC', 'HH24:MI:SS')) end;
-end
-$$;
-
--- from 20_catalog/timed_tree.sql
--- A tree that calculates with times says so at its root: only then evaluation asks for the clock, and looks for times in its result.
-create or replace function bpm_core.timed_tree(p_tree jsonb)
-returns jsonb
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select case when p_tree::text ~ '"name": "(now|today|date|time|date and time|duration|literal time)"' then p_tree || '{"timed": true}' else p_tree end
 $$;
 
 -- from 20_catalog/timer_at.sql
@@ -4394,9 +3085,8 @@ language sql immutable parallel safe
 as $$
   select case
     when ascii(p_word) between 48 and 57 then 'number'
-    when p_word in ('true', 'false', 'null', 'and', 'or', 'not', '(', ')', '.', '-', '+', '*', '/', ',', '[', ']', ':') then p_word
-    when not p_feel and p_word in ('empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', '%', '?') then p_word
-    when not p_feel and p_word in ('div', 'mod') then case p_word when 'div' then '/' else '%' end
+    when p_word in ('true', 'false', 'null', 'and', 'or', 'not', '(', ')', '.', '-', ',', '[') then p_word
+    when not p_feel and p_word in ('empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge') then p_word
     when ascii(p_word) between 65 and 90 or ascii(p_word) between 97 and 122 or ascii(p_word) in (36, 95) or ascii(p_word) > 127 then 'name'
     when length(p_word) > 1 and (ascii(p_word) = 34 or (ascii(p_word) = 39 and not p_feel)) then 'string'
     when p_word = '>' then 'gt'
@@ -4405,51 +3095,12 @@ as $$
     when p_word = '<=' then 'le'
     when p_word = '!=' then 'ne'
     when p_word = case when p_feel then '=' else '==' end then 'eq'
-    when p_feel then case when p_word in ('{', '}', '..', '**', '@') then p_word else 'bad' end
+    when p_feel then 'bad'
     when p_word = '&&' then 'and'
     when p_word = '||' then 'or'
     when p_word = '!' then 'not'
     else 'bad'
   end
-$$;
-
--- from 20_catalog/tree_weight.sql
--- How many nodes a tree has, about.
-create or replace function bpm_core.tree_weight(p_tree jsonb)
-returns integer
-language sql immutable parallel safe
-as $$ select 1 + (length(p_tree::text) - length(replace(p_tree::text, '"op": ', ''))) / 6 $$;
-
--- from 20_catalog/truth.sql
--- What a value says when it is asked for true or false: null only where it was read from the variables, and then it is not true.
-create or replace function bpm_core.truth(p_tree jsonb, p_value jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$
-  select case jsonb_typeof(p_value) when 'boolean' then p_value::boolean
-                                    when 'null' then case when p_tree ->> 'op' in ('path', 'member', 'index') or p_tree ->> 'name' = 'get' then false end end
-$$;
-
--- from 20_catalog/unescape.sql
--- The inside of a string literal without its escapes: quotes and backslashes, line breaks and tabs, \uXXXX. Any other backslash stands for
--- itself, as patterns have them: "\d+".
-create or replace function bpm_core.unescape(p_text text)
-returns text
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if position('\' in p_text) = 0 then
-    return p_text;
-  end if;
-  return (
-    select string_agg(case
-             when m[1] ~ '^\\u' and m[1] !~* '^\\u(0000|d[89a-f])' then chr(('x' || lpad(substr(m[1], 3), 8, '0'))::bit(32)::integer)
-             when m[1] = '\n' then E'\n' when m[1] = '\r' then E'\r' when m[1] = '\t' then E'\t'
-             when m[1] in ('\\', '\"', '\''') then substr(m[1], 2)
-             else m[1] end, '' order by ord)
-      from regexp_matches(p_text, '(\\u[0-9a-fA-F]{4}|\\.|[^\\]+|\\)', 'g') with ordinality r(m, ord));
-end
 $$;
 
 -- from 20_catalog/vendor_attribute.sql
@@ -4469,6 +3120,49 @@ create or replace function bpm_core.warning(p_code text, p_message text, p_node_
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
+
+-- from 20_catalog/wrap_bodies.sql
+-- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
+-- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_bodies(
+  p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_process bpm_core.draft_process;
+  v_node    bpm_core.draft_node;
+  v_body    text;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  foreach v_process in array p_processes loop
+    continue when not exists (select from unnest(p_nodes) n where n.process_pos = v_process.pos and n.scope_id is null and n.kind = 'EventSubProcess');
+    v_body := v_process.process_id || ':body';
+    foreach v_node in array p_nodes loop
+      continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
+      flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
+    end loop;
+    v_node.process_pos := v_process.pos;
+    v_node.scope_pos := v_process.pos;
+    v_node.pos := v_process.pos;
+    flows := array(
+      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
+                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
+                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
+        from unnest(flows) f
+        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
+                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
+    nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
+    nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
+                   || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);
+    flows := flows || bpm_core.plain_flow(v_node, v_process.process_id || ':end-flow', v_body, v_process.process_id || ':end');
+  end loop;
+end
+$$;
 
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
@@ -4494,7 +3188,6 @@ begin
   end if;
   v_text := case v_op
     when 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
-    when 'defined' then bpm_core.write_typed(p_tree -> 'arg' -> 'path', '')
     when 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
     when 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
     when 'ne' then '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')'
@@ -4744,31 +3437,32 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || m.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
@@ -4808,16 +3502,17 @@ declare
   v_met bpm_core.subscription[];
 begin
   with due as materialized (
-    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting
+    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
      cross join lateral (select s.* from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select g.id, g.name, g.payload from bpm_core.signal g
                           where g.tenant_id = r.tenant_id and g.id = (r.payload ->> 'signal')::uuid offset 0) g
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
@@ -4828,11 +3523,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (d.wait).workflow_instance_id, v_now, 'SignalReceived', (d.wait).token_id, (d.wait).node_id,
            jsonb_build_object('signal', d.signal_id, 'name', d.name, 'variables', d.payload)
-           || case when d.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when d.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(p_tenant_id, d.scope_id, d.payload)
       from due d),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || d.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, d.scope_id, d.payload)
       from due d
      where w.tenant_id = (d.wait).tenant_id and w.id = (d.wait).workflow_instance_id
     returning d.wait)
@@ -4931,6 +3626,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
     into v_born
     from born b;
+  if exists (select from unnest(v_born) b where b.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_born, '{}');
+  end if;
   return v_born;
 end
 $$;
@@ -5015,6 +3713,72 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+end
+$$;
+
+-- from 40_flow/cancel_scopes.sql
+-- Marks open scopes as Cancelled; their tokens are dealt with by the caller.
+-- Writes:   scope, history_event.
+create or replace function bpm_core.cancel_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if coalesce(cardinality(p_scopes), 0) = 0 then
+    return;
+  end if;
+  with cancelled as (
+    update bpm_core.scope s
+       set state = 'Cancelled', live_tokens = 0
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open'
+    returning s.workflow_instance_id, s.id, s.host_token_id, s.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'ScopeCancelled', c.host_token_id, c.node_id, jsonb_build_object('scope', c.id)
+    from cancelled c;
+end
+$$;
+
+-- from 40_flow/catch_thrown.sql
+-- Lets errors be caught: the host of the catching boundary event leaves by it, with everything in it closed; an event sub-process begins in its scope.
+-- One by one, since the first may end what the second stands in; such a one is gone.
+-- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
+-- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
+create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_thrown bpm_core.thrown;
+  v_catch  bpm_core.catch;
+begin
+  leaving := '{}';
+  uncaught := '{}';
+  foreach v_thrown in array p_thrown loop
+    continue when cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0;
+    v_catch := bpm_core.find_catch(v_thrown.token, 'ErrorBoundary', v_thrown.code);
+    if v_catch.node_id is null then
+      uncaught := uncaught || v_thrown;
+      continue;
+    end if;
+    v_catch.interrupting := true;  -- an error ends what it is caught at, whatever the drawing says
+    if p_ends then
+      perform bpm_core.complete_tokens(array[v_thrown.token]);
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
+  end loop;
 end
 $$;
 
@@ -5204,8 +3968,79 @@ begin
 end
 $$;
 
+-- from 40_flow/close_scopes.sql
+-- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
+-- Writes:   as empty_scopes and cancel_scopes.
+create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scopes uuid[];
+begin
+  v_scopes := array(
+    select s.id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open');
+  if cardinality(v_scopes) > 0 then
+    perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
+    perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
+  end if;
+end
+$$;
+
+-- from 40_flow/close_starts.sql
+-- Closes the timers and waits by which event sub-processes would begin in the scopes of these hosts; those of their boundary events stay.
+-- Writes:   timer, subscription, history_event.
+create or replace function bpm_core.close_starts(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with start as materialized (
+    select h.tenant_id, h.token_id, n.node_id
+      from unnest(p_hosts) h
+     cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.node_id, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.attached_to = t.node_id offset 0) n
+     where n.element = 'startEvent'),
+  live as materialized (
+    select t.tenant_id, t.id
+      from start s
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = s.token_id and t.node_id = s.node_id offset 0) t
+     where t.tenant_id = s.tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
+    update bpm_core.timer t set status = 'Cancelled' from live l where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.tenant_id, t.workflow_instance_id, t.id, t.token_id, t.node_id),
+  open as materialized (
+    select w.tenant_id, w.id
+      from start s
+     cross join lateral (select w.tenant_id, w.id, w.state from bpm_core.subscription w where w.token_id = s.token_id and w.node_id = s.node_id offset 0) w
+     where w.tenant_id = s.tenant_id and w.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.tenant_id, s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id, jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
+-- inside. The tokens themselves are left alone.
 -- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
@@ -5226,6 +4061,36 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
+end
+$$;
+
+-- from 40_flow/complete_tokens.sql
+-- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
+-- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
+create or replace function bpm_core.complete_tokens(p_arriving bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  return bpm_core.count_in_scopes('{}', p_arriving);
 end
 $$;
 
@@ -5287,10 +4152,44 @@ begin
 end
 $$;
 
+-- from 40_flow/count_in_scopes.sql
+-- Keeps the counters of the scopes that tokens were born in and ended in; those of the root are counted with their instance.
+-- Returns:  uuid[], the scopes that have no live token left.
+-- Writes:   scope.
+create or replace function bpm_core.count_in_scopes(p_born bpm_core.moving[], p_ended bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_empty uuid[];
+begin
+  with change as materialized (
+    select c.tenant_id, c.scope_id, sum(c.more)::integer as more
+      from (select b.tenant_id, b.scope_id, 1 as more from unnest(p_born) b
+            union all
+            select e.tenant_id, e.scope_id, -1 from unnest(p_ended) e) c
+     where c.scope_id <> bpm_core.root_scope()
+     group by c.tenant_id, c.scope_id),
+  counted as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + c.more
+      from change c
+     where s.tenant_id = c.tenant_id and s.id = c.scope_id
+    returning s.id, s.live_tokens)
+  select array_agg(c.id) filter (where c.live_tokens = 0) into v_empty
+    from counted c;
+  return coalesce(v_empty, '{}');
+end
+$$;
+
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
--- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
+-- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -5327,16 +4226,24 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
-        v_waiting := v_waiting || v_entered;
+      if bpm_core.holds_tokens(r_group.kind) then
+        v_waiting := v_waiting || array(select e from unnest(v_entered) e where e.kind is not null);
+        v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
       end if;
       if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
+    if v_some_ended then
+      v_leaving := bpm_core.drop_dead(v_leaving);
+    end if;
+    if cardinality(v_waiting) > 0 then
+      -- A host may leave in the command in which it came, and its waits with it.
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -5458,6 +4365,58 @@ begin
 end
 $$;
 
+-- from 40_flow/empty_scopes.sql
+-- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
+-- without a token: their caller ends or cancels them, or puts one in.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_below uuid[] := bpm_core.scopes_below(p_tenant_id, p_scopes);
+  v_ended bpm_core.moving[];
+begin
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_scopes || v_below) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t
+                          where t.scope_id = k.id and t.scope_id <> '00000000-0000-0000-0000-000000000000' offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
+    update bpm_core.token t
+       set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+    select p_tenant_id, e.workflow_instance_id, v_now, 'TokenTerminated', e.id, e.node_id, 'Terminated'
+      from ended e)
+  select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
+    into v_ended
+    from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, v_below);
+  if v_ended is null then
+    return;
+  end if;
+  update bpm_core.scope s
+     set live_tokens = 0
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+   where s.tenant_id = k.tenant_id and s.id = k.id;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.close_waits(v_ended);
+end
+$$;
+
 -- from 40_flow/end_instances.sql
 -- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
 -- The instances carry their final status already. Writes: history_event, process_instance.
@@ -5492,9 +4451,62 @@ begin
 end
 $$;
 
+-- from 40_flow/end_scopes.sql
+-- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
+-- that ended last: if one of them had come to rest, so had the scope.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
+create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+begin
+  with ended as (
+    update bpm_core.scope s
+       set state = 'Completed'
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
+  host as materialized (
+    select e.*, w.workflow_version_id, x.steps
+      from ended e
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = e.tenant_id and w.id = e.workflow_instance_id offset 0) w
+     cross join lateral (select min(t.steps) as steps
+                           from unnest(p_ended) m
+                          cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
+                          where m.scope_id = e.id) x),
+  stepped as (
+    update bpm_core.token t
+       set steps = h.steps
+      from host h
+     where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
+      from host h)
+  select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
+    from host h;
+  if v_leaving is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
--- KIND end event: the token ends; an instance without a live token ends with it, in the same row write.
--- Writes:   token, workflow_instance, process_instance, history_event.
+-- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
+-- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
 create or replace function bpm_core.enter_end_events(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5531,12 +4543,16 @@ begin
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+  end if;
   return '{}'::bpm_core.moving[];
 end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: at the root of a process nobody is left to catch it, so it is an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5545,20 +4561,28 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
+  select c.leaving, c.uncaught into v_leaving, v_uncaught
+    from bpm_core.catch_thrown(array(
+      select row(0, a, n.error_code, null)::bpm_core.thrown
+        from unnest(p_arriving) a
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   perform bpm_core.open_incidents(array(
-    select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
-               jsonb_build_object('code', n.error_code))::bpm_core.trouble
-      from unnest(p_arriving) a
-     cross join lateral (select n.error_code from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
-  return '{}'::bpm_core.moving[];
+    select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
+               jsonb_build_object('code', u.code))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+  return v_leaving;
 end
 $$;
 
 -- from 40_flow/enter_escalation_throws.sql
--- KIND escalation throw event, intermediate or end: there is no scope yet that could catch it, so it is recorded and the token moves on.
--- Returns:  moving[], the tokens that move on. Writes: history_event.
+-- KIND escalation throw event, intermediate or end: the nearest scope outwards that catches it goes on from there, interrupted or beside; the thrower
+-- moves on unless it was in what was interrupted. An escalation nobody catches is recorded.
+-- Returns:  moving[], what moves on; drive leaves out who was ended. Writes: history_event, what follow_catch writes.
 create or replace function bpm_core.enter_escalation_throws(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5567,15 +4591,31 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_token   bpm_core.moving;
+  v_code    text;
+  v_catch   bpm_core.catch;
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select a.tenant_id, a.instance_id, bpm_core.now(), 'EscalationThrown', a.token_id, a.node_id, jsonb_build_object('code', n.error_code, 'caught', false)
-    from unnest(p_arriving) a
-   cross join lateral (select n.error_code from bpm_core.workflow_node n
-                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
+  foreach v_token in array p_arriving loop
+    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
+    v_code := (select n.error_code from bpm_core.workflow_node n
+                where n.tenant_id = v_token.tenant_id and n.workflow_version_id = v_token.version_id and n.node_id = v_token.node_id);
+    v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+    if v_catch.node_id is not null then
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+      values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+              jsonb_build_object('host', (v_catch.host).node_id, 'code', v_code)
+              || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+      v_leaving := v_leaving || bpm_core.follow_catch(v_catch);
+    end if;
+    v_leaving := v_leaving || row(v_token.tenant_id, v_token.instance_id, v_token.version_id, v_token.scope_id, v_token.token_id, v_token.node_id,
+                                  null, null)::bpm_core.moving;
+  end loop;
+  return v_leaving;
 end
 $$;
 
@@ -5633,14 +4673,13 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, v.variables,
            c.flow_id as chosen, c.condition_source, c.verdict
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
          cross join lateral (
-           select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
-                       when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
-                       else true end) e(verdict)
+           select case when f.condition is null then true
+                       else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id
            and e.verdict is not false
          order by f.ord
@@ -5685,7 +4724,7 @@ begin
   with choice as materialized (
     select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (
        select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
               array_agg(f.flow_id) filter (where f.is_default) as fallback,
@@ -5693,9 +4732,8 @@ begin
               (array_agg(f.condition_source order by f.ord) filter (where e.verdict is null))[1] as source
          from bpm_core.workflow_flow f
         cross join lateral (
-          select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
-                      when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
-                      else true end) e(verdict)
+          select case when f.condition is null then true
+                      else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
         where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) c)
   select array_agg(c.token) filter (where c.unsure is null and c.flows is not null),
          array_agg(bpm_core.gateway_trouble(c.token, c.unsure, c.source, c.variables)) filter (where c.unsure is not null or c.flows is null),
@@ -5782,6 +4820,8 @@ begin
       return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
+    when 'SubProcess' then
+      return bpm_core.enter_sub_processes(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -5938,8 +4978,32 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_sub_processes.sql
+-- KIND embedded sub-process and transaction: the token rests as the host of a new scope, in which a token begins at the start event. Boundary events
+-- of the host, and the start events of event sub-processes inside, are armed first: what happens inside at once already finds them.
+-- Returns:  moving[]: the message waits, and the tokens that begin inside. Writes: token, scope, workflow_instance (live_tokens), history_event;
+--           subscription, timer.
+create or replace function bpm_core.enter_sub_processes(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  return v_waits || bpm_core.open_scopes(p_arriving);
+end
+$$;
+
 -- from 40_flow/enter_terminate_ends.sql
--- KIND terminate end: the token ends and takes every other token of its instance with it. The instance is Completed.
+-- KIND terminate end: the token ends and takes every other token of its scope with it, however deep. A sub-process goes on behind itself, an instance
+-- is Completed.
+-- Returns:  moving[], the hosts of the scopes that end. Writes: what complete_tokens, empty_scopes, end_scopes, terminate_instances write.
 create or replace function bpm_core.enter_terminate_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5949,17 +5013,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_tenant_id text := (p_arriving[1]).tenant_id;
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  update bpm_core.token t
-     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_arriving) a
-   where t.tenant_id = a.tenant_id and t.id = a.token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
-  return '{}'::bpm_core.moving[];
+  perform bpm_core.complete_tokens(p_arriving);
+  perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
+  if cardinality(v_scopes) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
 end
 $$;
 
@@ -5980,28 +5044,6 @@ begin
 end
 $$;
 
--- from 40_flow/error_boundary.sql
--- The boundary event that catches an error at the activity a token rests on: the one with the code before the one that catches all.
--- Returns:  text, its node id; null when none does.
-create or replace function bpm_core.error_boundary(p_token bpm_core.moving, p_code text)
-returns text
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return (
-    select n.node_id
-      from bpm_core.workflow_node n
-     where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.attached_to = p_token.node_id
-       and n.kind = 'ErrorBoundary' and (n.error_code is null or n.error_code = p_code)
-     order by n.error_code nulls last
-     limit 1);
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -6018,10 +5060,56 @@ begin
 end
 $$;
 
+-- from 40_flow/find_catch.sql
+-- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
+-- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
+-- of its own scope catches it.
+-- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
+create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns bpm_core.catch
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch  bpm_core.catch;
+  v_host   bpm_core.moving := p_token;
+  v_inside boolean := false;
+begin
+  loop
+    select n.node_id, n.interrupting, n.element = 'startEvent'
+      into v_catch.node_id, v_catch.interrupting, v_catch.is_start
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
+     limit 1;
+    if found then
+      v_catch.host := v_host;
+      return v_catch;
+    end if;
+    exit when v_host.scope_id = bpm_core.root_scope();
+    select n.kind <> 'EventSubProcess' into v_inside
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
+    v_inside := coalesce(v_inside, true);
+    -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.scope s
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+       where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
+  end loop;
+  return null;
+end
+$$;
+
 -- from 40_flow/fire_joins.sql
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
 -- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
--- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
+-- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance and scope (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6044,6 +5132,11 @@ begin
     from (select r.tenant_id, r.workflow_instance_id, sum(r.expected - 1)::integer as fewer
             from unnest(p_rounds) r group by r.tenant_id, r.workflow_instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
+  update bpm_core.scope s
+     set live_tokens = s.live_tokens - d.fewer
+    from (select r.tenant_id, r.scope_id, sum(r.expected - 1)::integer as fewer
+            from unnest(p_rounds) r where r.scope_id <> bpm_core.root_scope() group by r.tenant_id, r.scope_id) d
+   where s.tenant_id = d.tenant_id and s.id = d.scope_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
            row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives
@@ -6117,6 +5210,31 @@ begin
 end
 $$;
 
+-- from 40_flow/follow_catch.sql
+-- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
+-- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
+create or replace function bpm_core.follow_catch(p_catch bpm_core.catch)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_catch.host;
+  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null)::bpm_core.moving;
+begin
+  if p_catch.is_start then
+    return bpm_core.start_event_subs(array[v_from], p_catch.interrupting);
+  elsif not p_catch.interrupting then
+    return bpm_core.bear_tokens(array[v_from]);
+  end if;
+  perform bpm_core.close_waits(array[v_host]);
+  return array[v_from];
+end
+$$;
+
 -- from 40_flow/follow_flows.sql
 -- Where do leaving tokens arrive? One look-up per token: the flow carries the kind of its target.
 -- Returns:  moving[], arriving; a token whose flow_id is null follows its node's only flow.
@@ -6143,7 +5261,7 @@ $$;
 -- They inherit its steps: a loop through a fork is a loop.
 -- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
 -- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- Writes:   token, workflow_instance (live_tokens), history_event.
+-- Writes:   token, workflow_instance (live_tokens), scope, history_event.
 create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6188,6 +5306,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
     into v_leaving
     from born b;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_leaving, p_arriving);
+  end if;
   return v_leaving;
 end
 $$;
@@ -6310,6 +5431,37 @@ begin
 end
 $$;
 
+-- from 40_flow/holds_tokens.sql
+-- Whether a token that enters a node of this kind rests there until something happens.
+create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select p_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
+                    'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity', 'CompensationThrow')
+$$;
+
+-- from 40_flow/host_tokens.sql
+-- Brings tokens to rest as hosts of scopes. Their steps go on counting: a loop through a sub-process in which nothing waits is a loop.
+-- Writes:   token.
+create or replace function bpm_core.host_tokens(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
 -- Returns:  moving[], the first tokens, leaving their start events.
@@ -6429,7 +5581,8 @@ $$;
 
 -- from 40_flow/leave_by_timers.sql
 -- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
--- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone; the start event of an event
+-- sub-process begins that.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -6443,14 +5596,16 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, n.element = 'startEvent' as is_start, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
@@ -6458,21 +5613,26 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
-           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
+           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting and not f.is_start)
       from fired f)
-  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
-         array_agg(f.token) filter (where not f.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.interrupting and not f.is_start), array_agg(f.token) filter (where not f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.is_start and not f.interrupting), array_agg(f.token) filter (where f.is_start and f.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from fired f;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
--- interrupt sends a new token and leaves the host alone.
+-- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
 -- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
 returns void
@@ -6486,22 +5646,53 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
       from unnest(p_met) m
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
-  select array_agg(m.token) filter (where m.interrupting and m.more_waits), array_agg(m.token) filter (where m.interrupting),
-         array_agg(m.token) filter (where not m.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits and not m.is_start),
+         array_agg(m.token) filter (where m.interrupting and not m.is_start), array_agg(m.token) filter (where not m.interrupting and not m.is_start),
+         array_agg(m.token) filter (where m.is_start and not m.interrupting), array_agg(m.token) filter (where m.is_start and m.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from met m;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
+end
+$$;
+
+-- from 40_flow/local_names.sql
+-- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
+-- Returns:  jsonb: {} or {"local": [names]}.
+create or replace function bpm_core.local_names(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_declared jsonb;
+  v_names    jsonb;
+begin
+  if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
+    return '{}'::jsonb;
+  end if;
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
+  v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
+  return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
 $$;
 
@@ -6617,7 +5808,8 @@ language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join.
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
+-- or around one.
 -- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
@@ -6641,7 +5833,10 @@ begin
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
+     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
+       -- Hosts of scopes wait for what is inside.
+       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
+                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
        and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
                         where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
@@ -6792,6 +5987,61 @@ begin
 end
 $$;
 
+-- from 40_flow/open_scopes.sql
+-- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  with opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+      from unnest(p_hosts) h
+     cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (
+       select n.node_id
+         from bpm_core.workflow_node n
+        where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
+        order by n.node_id || '-flow' is distinct from h.flow_id
+        limit 1) s
+     where t.state = 'Waiting'),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+      from opened o),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select o.tenant_id, o.token_id, o.instance_id, o.scope_id, o.node_id, 'Waiting', o.steps, v_now
+      from opened o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select o.tenant_id, o.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, o.host_id, o.host_node_id, jsonb_build_object('scope', o.scope_id)
+      from opened o
+    union all
+    select o.tenant_id, o.instance_id, v_now, 'TokenBorn', o.token_id, o.node_id, jsonb_build_object('parent', o.host_id, 'scope', o.scope_id)
+      from opened o),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from opened o;
+  return coalesce(v_born, '{}');
+end
+$$;
+
 -- from 40_flow/open_signal_waits.sql
 -- Opens signal waits: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
 -- Writes:   subscription, history_event.
@@ -6870,7 +6120,8 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                                                               else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
@@ -7013,6 +6264,38 @@ begin
 end
 $$;
 
+-- from 40_flow/patch_scopes.sql
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
+-- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
+create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rest  jsonb := p_patch;
+  v_scope uuid := p_scope_id;
+  v_names text[];
+  r_scope record;
+begin
+  while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
+    if cardinality(v_names) > 0 then
+      update bpm_core.scope s
+         set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
+       where s.tenant_id = p_tenant_id and s.id = v_scope;
+      v_rest := v_rest - v_names;
+    end if;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_rest;
+end
+$$;
+
 -- from 40_flow/pick_end.sql
 -- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
@@ -7126,9 +6409,9 @@ end
 $$;
 
 -- from 40_flow/raise_errors.sql
--- Raises BPMN errors at the activities tokens rest on. Caught ones leave by the boundary; what else waited on the token is closed.
+-- Raises BPMN errors at the activities tokens rest on. A caught one goes on from where it is caught; what stood in between is closed.
 -- Returns:  thrown[], those nobody caught, untouched. The instances are locked and written.
--- Writes:   history_event, what close_waits and the path ahead write.
+-- Writes:   history_event, what catch_thrown and the path ahead write.
 create or replace function bpm_core.raise_errors(p_thrown bpm_core.thrown[])
 returns bpm_core.thrown[]
 language plpgsql volatile
@@ -7138,28 +6421,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_uncaught bpm_core.thrown[];
-  v_hosts    bpm_core.moving[];
   v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
-  with raised as materialized (
-    select x::bpm_core.thrown as thrown, bpm_core.error_boundary(x.token, x.code) as boundary
-      from unnest(p_thrown) x),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select ((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, bpm_core.now(), 'ErrorCaught', ((r.thrown).token).token_id, r.boundary,
-           jsonb_build_object('host', ((r.thrown).token).node_id, 'code', (r.thrown).code, 'message', (r.thrown).message)
-      from raised r
-     where r.boundary is not null)
-  select array_agg(r.thrown) filter (where r.boundary is null),
-         array_agg((r.thrown).token) filter (where r.boundary is not null),
-         array_agg(row(((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, ((r.thrown).token).version_id, ((r.thrown).token).scope_id,
-                       ((r.thrown).token).token_id, r.boundary, null, null)::bpm_core.moving) filter (where r.boundary is not null)
-    into v_uncaught, v_hosts, v_leaving
-    from raised r;
-  perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(v_leaving);
-  return coalesce(v_uncaught, '{}');
+  if coalesce(cardinality(p_thrown), 0) = 0 then
+    return '{}'::bpm_core.thrown[];
+  end if;
+  select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
+  -- Of two throwers one may have ended where the other was caught.
+  perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
+  return v_uncaught;
 end
 $$;
 
@@ -7421,6 +6692,86 @@ begin
 end
 $$;
 
+-- from 40_flow/root_scope.sql
+-- The scope_id of tokens that are in no sub-process.
+create or replace function bpm_core.root_scope()
+returns uuid
+language sql immutable parallel safe
+as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- from 40_flow/scope_variables.sql
+-- What is declared in a scope and those around it, the nearest winning.
+-- Returns:  jsonb object; empty at the root.
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_variables jsonb := '{}'::jsonb;
+  v_scope     uuid := p_scope_id;
+  r_scope     record;
+begin
+  while v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_variables;
+end
+$$;
+
+-- from 40_flow/scopes_below.sql
+-- The open scopes inside these scopes, however deep.
+-- Returns:  uuid[], without the given ones.
+create or replace function bpm_core.scopes_below(p_tenant_id text, p_scopes uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_below uuid[] := '{}'::uuid[];
+  v_level uuid[] := p_scopes;
+begin
+  loop
+    v_level := array(
+      select s.id
+        from unnest(v_level) k(id)
+       cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.parent_scope_id = k.id offset 0) s
+       where s.tenant_id = p_tenant_id and s.state = 'Open');
+    exit when cardinality(v_level) = 0;
+    v_below := v_below || v_level;
+  end loop;
+  return v_below;
+end
+$$;
+
+-- from 40_flow/scopes_hosted.sql
+-- The open scopes of these hosts.
+-- Returns:  uuid[].
+create or replace function bpm_core.scopes_hosted(p_hosts bpm_core.moving[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select s.id
+      from unnest(p_hosts) h
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = h.token_id offset 0) s
+     where s.tenant_id = h.tenant_id and s.state = 'Open');
+end
+$$;
+
 -- from 40_flow/send_signal.sql
 -- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
 -- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
@@ -7494,7 +6845,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
-  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance) v);
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
 
@@ -7537,6 +6888,69 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/start_event_subs.sql
+-- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
+-- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
+-- p_starts: the host of the scope around, and the start event. Returns: moving[], leaving the start events.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what empty_scopes and close_starts write.
+create or replace function bpm_core.start_event_subs(p_starts bpm_core.moving[], p_interrupting boolean)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_starts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  if p_interrupting then
+    perform bpm_core.empty_scopes((p_starts[1]).tenant_id, bpm_core.scopes_hosted(p_starts));
+    perform bpm_core.close_starts(p_starts);
+  end if;
+  with begun as materialized (
+    select b.tenant_id, b.instance_id, b.version_id, b.node_id, o.id as around_id, n.scope_node_id as sub_node_id,
+           bpm_core.new_id() as host_id, bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_starts) b
+     cross join lateral (select n.scope_node_id from bpm_core.workflow_node n
+                          where n.tenant_id = b.tenant_id and n.workflow_version_id = b.version_id and n.node_id = b.node_id offset 0) n
+     cross join lateral (select s.id, s.state from bpm_core.scope s where s.host_token_id = b.token_id offset 0) o
+     where o.state = 'Open'),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, visit, updated_at)
+    select b.tenant_id, b.host_id, b.instance_id, b.around_id, b.sub_node_id, 'Waiting'::bpm_core.token_state, 1, v_now from begun b
+    union all
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, 'Waiting', 0, v_now from begun b),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select b.tenant_id, b.scope_id, b.instance_id, b.around_id, b.sub_node_id, b.host_id, 1 from begun b),
+  around as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + d.more
+      from (select b.tenant_id, b.around_id, count(*)::integer as more from begun b group by b.tenant_id, b.around_id) d
+     where s.tenant_id = d.tenant_id and s.id = d.around_id),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, 2 * count(*)::integer as more from begun b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, b.host_id, b.sub_node_id,
+           jsonb_build_object('scope', b.scope_id, 'start', b.node_id) from begun b
+    union all
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('parent', b.host_id, 'scope', b.scope_id) from begun b)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from begun b;
+  return coalesce(v_born, '{}');
 end
 $$;
 
@@ -7646,7 +7060,7 @@ begin
      cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
       left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
   started as (
@@ -7711,7 +7125,7 @@ $$;
 
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
--- Writes:   token, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
+-- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
 create or replace function bpm_core.terminate_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb default null)
 returns void
 language plpgsql volatile
@@ -7745,6 +7159,11 @@ begin
   select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
     into v_hosts
     from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, array(
+    select s.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   v_now := bpm_core.now();
@@ -7961,13 +7380,15 @@ end
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow; the nearer wins. Called in FROM, where it is inlined.
+-- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- it is inlined.
 -- Returns:  one row, variables jsonb object.
-create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid)
+create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select p.variables || w.variables
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
+              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -8085,7 +7506,7 @@ begin
        set state = 'Completed'
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
@@ -8099,9 +7520,10 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
            jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
       from done d
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables)::bpm_core.accepted order by d.item)
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
     from done d;
   return coalesce(v_accepted, '{}');
@@ -8140,9 +7562,10 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;
 
@@ -8222,7 +7645,8 @@ begin
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now
     from bpm_core.open_incidents(v_troubles) i
-   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id) v;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -8342,7 +7766,8 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, p.variables || w.variables
+         l.lease_until, case when l.scope_id is null then p.variables || w.variables
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -8642,8 +8067,9 @@ end
 $$;
 
 -- from 50_work/continue_accepted.sql
--- Moves the tokens of accepted tasks on: patches merged per instance in item order, what else waited on the token closed, then advance.
--- Writes:   workflow_instance once, and whatever the nodes ahead write.
+-- Moves the tokens of accepted tasks on: patches merged per instance in item order (what a scope declares goes there), what else waited on the token
+-- closed, then advance.
+-- Writes:   workflow_instance once, scope, and whatever the nodes ahead write.
 create or replace function bpm_core.continue_accepted(p_tenant_id text, p_accepted bpm_core.accepted[])
 returns void
 language plpgsql volatile
@@ -8653,22 +8079,27 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[];
+  v_accepted bpm_core.accepted[] := p_accepted;
 begin
+  if exists (select from unnest(p_accepted) a where a.scope_id is not null) then
+    v_accepted := array(
+      select row(a.item, a.task_id, a.instance_id, a.token_id, a.node_id, a.attempt,
+                 case when a.scope_id is null then a.variables else bpm_core.patch_scopes(p_tenant_id, a.scope_id, a.variables) end,
+                 a.scope_id)::bpm_core.accepted
+        from (select a.* from unnest(p_accepted) a order by a.item offset 0) a);
+  end if;
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p.patch
     from (select p_tenant_id as tenant_id, a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
-            from unnest(p_accepted) a group by a.instance_id) p
+            from unnest(v_accepted) a group by a.instance_id) p
    where w.tenant_id = p.tenant_id and w.id = p.instance_id;
-  v_leaving := array(
-    select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.advance_isolated(array(
+    select row(p_tenant_id, a.instance_id, w.workflow_version_id, coalesce(a.scope_id, bpm_core.root_scope()), a.token_id, a.node_id, null, null)::bpm_core.moving
       from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
-     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     order by a.item);
-  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
-  perform bpm_core.advance_isolated(v_leaving);
+     order by a.item));
 end
 $$;
 
@@ -8709,7 +8140,7 @@ $$;
 
 -- from 50_work/end_task_in_error.sql
 -- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
--- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
 create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns bpm.outcome
@@ -8723,9 +8154,10 @@ declare
   v_now    timestamptz := bpm_core.now();
   v_token  bpm_core.moving;
   v_caught boolean;
+  v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
   update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
+     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
    where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
@@ -8733,7 +8165,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
+  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -8742,7 +8174,8 @@ begin
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables)
+          || v_local);
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
     return 'Done'::bpm.outcome;
@@ -8771,10 +8204,10 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -8802,16 +8235,16 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
   return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
@@ -9113,9 +8546,9 @@ set jit = off
 as $$
 begin
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
     from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
    cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -9123,7 +8556,7 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -9687,7 +9120,7 @@ begin
                             'decided_by', r.decided_by, 'message', r.note),
          v.variables, v_now
     from unnest(p_rejected) r
-   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id, (r.token).scope_id) v;
   perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
                                   jsonb_build_object('code', 'ApprovalRejected'));
 end
@@ -10270,7 +9703,7 @@ begin
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
@@ -11339,7 +10772,7 @@ as $$
     from (select t.tenant_id, t.token_id, t.seq, t.kind, row_number() over (partition by t.token_id order by t.seq) as n
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
-   where (s.n = 1) <> (s.kind in ('InstanceStarted', 'TokenBorn'))
+   where case when s.n = 1 then s.kind not in ('InstanceStarted', 'TokenBorn', 'ScopeOpened') else s.kind in ('InstanceStarted', 'TokenBorn') end
   union all
   select bpm_core.violation_of('I-13', m.tenant_id, m.kind, m.id, 'a change without its row in history', m.seen)
     from (select u.* from bpm_core.unrecorded_changes(p_tenant_id) u
@@ -11382,7 +10815,8 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
+                                                             else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
                   and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
@@ -11586,7 +11020,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_27.sql
--- I-27: live_tokens equals the count, and every reference that is not a foreign key points at a row (orphans).
+-- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -11600,6 +11034,21 @@ as $$
                 where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
                 group by k.workflow_instance_id) k on k.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.live_tokens <> coalesce(k.live, 0)
+  union all
+  select bpm_core.violation_of('I-27', s.tenant_id, 'scope', s.id::text, x.rule,
+           jsonb_build_object('state', s.state, 'live_tokens', s.live_tokens, 'counted', coalesce(k.live, 0), 'host', h.state, 'host_node', h.node_id))
+    from bpm_core.scope s
+    left join bpm_core.token h on h.tenant_id = s.tenant_id and h.id = s.host_token_id
+    left join (select k.scope_id, count(*) as live
+                 from bpm_core.token k
+                where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+                group by k.scope_id) k on k.scope_id = s.id
+   cross join lateral (values
+     ('live_tokens is not the count', s.live_tokens <> coalesce(k.live, 0)),
+     ('open without a token in it', s.state = 'Open' and s.live_tokens = 0),
+     ('open, but its host is elsewhere', s.state = 'Open' and (h.state is distinct from 'Waiting' or h.node_id <> s.node_id
+        or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
@@ -12267,13 +11716,16 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
-                         'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
-         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
-         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
+                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+                         'TaskHeld', 'TaskReleased') then 'task'
+         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
+                         'ConditionMet', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -12595,7 +12047,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
+         when bpm_core.holds_tokens(f.target_kind) then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -12603,14 +12055,14 @@ select s.tenant_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
-             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
+               then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -12618,9 +12070,10 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
