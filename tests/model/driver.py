@@ -41,6 +41,7 @@ KNOWN = 0.9
 PASSED = {
     *("InstanceStarted", "TokenMoved", "FlowChosen", "TokenForked", "JoinFired", "TokenCompleted"),
     *("TaskCompleted", "TimerFired", "MessageReceived", "SignalReceived", "ErrorCaught"),
+    *("SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
 }
 """History of a token that goes on from a node, or ends there."""
 
@@ -51,6 +52,10 @@ select h.workflow_instance_id::text as instance, h.seq, h.xmin::text as writer, 
   left join bpm_core.token t on t.tenant_id = h.tenant_id and t.id = h.token_id
  where h.seq > %s
  order by h.seq
+"""
+SCOPES = """
+select s.id::text as scope, s.host_token_id::text as host, s.parent_scope_id::text as around
+  from bpm_core.scope s where s.node_id not like '%:body'
 """
 STANDING = """
 select k.workflow_instance_id::text as instance, k.node_id as name, count(*)::int as times
@@ -96,7 +101,17 @@ class Case:
     variables: Row
     reference: Interpreter | None = None
     passed: Counter[str] = field(default_factory=Counter)
-    told: list[Any] = field(default_factory=list)
+    told: list[list[Decision]] = field(default_factory=list)
+
+    def report(self, wrong: dict[str, tuple[Any, Any]]) -> str:
+        """What is different, in which graph, after what."""
+        lines = [f"{self.instance} of {self.graph.code}, begun with {self.variables}"]
+        for name, (engine, reference) in wrong.items():
+            if isinstance(engine, Counter):
+                engine, reference = engine - reference, reference - engine
+            lines.append(f"{name}: engine {engine}, reference {reference}")
+        lines += [f"  told {[d.brief() for d in decisions]}" for decisions in self.told]
+        return "\n".join([*lines, *self.graph.lines()])
 
 
 def drawn_name(node: str) -> str:
@@ -123,6 +138,7 @@ class Crowd:
         self.calls: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.seen = 0
+        self.scopes: dict[str, Row] = {}
         self.lock = threading.Lock()
 
     def close(self) -> None:
@@ -308,15 +324,19 @@ class Crowd:
         """Send messages: to waits that are there, and at random, kept for a while or not."""
         waits = self.call(
             session,
-            "select s.name, s.correlation_key from bpm_core.subscription s, bpm.api_version() v"
+            "select s.name, s.kind, s.correlation_key as key from bpm_core.subscription s, bpm.api_version() v"
             " where s.state = 'Open' limit 100",
         )
-        keys = [(row["name"], row["correlation_key"]) for row in waits]
+        keys = [(row["name"], row["key"], row["kind"]) for row in waits]
         keys = chance.sample(keys, min(len(keys), chance.choice((1, 5, 20))))
         cases = list(self.cases.values())
-        keys += [(chance.choice(NAMES), chance.choice(cases).key) for _ in range(2)]
-        for name, key in keys:
+        keys += [(chance.choice(NAMES), chance.choice(cases).key, "Message") for _ in range(2)]
+        for name, key, kind in keys:
             payload = {chance.choice(GIVEN): chance.randint(0, 9)}
+            if kind == "Signal":
+                query = "select bpm.broadcast_signal(%s, %s)"
+                self.call(session, query, name, json.dumps(payload))
+                continue
             self.call(
                 session,
                 "select * from bpm.correlate_message(%s, %s, %s, %s::interval)",
@@ -340,6 +360,7 @@ class Crowd:
     def follow(self) -> None:
         """Tell the reference what came from outside since the last time, in order."""
         rows = self.observer.do(HISTORY, self.seen)
+        self.scopes = {row["scope"]: row for row in self.observer.do(SCOPES)}
         if rows:
             self.seen = rows[-1]["seq"]
         by_instance = defaultdict(list)
@@ -352,7 +373,7 @@ class Crowd:
     def _follow(self, case: Case, rows: list[Row]) -> None:
         for row in rows:
             self.kinds[row["kind"]] += 1
-            if row["kind"] in PASSED and not (row["kind"] == "TokenCompleted" and row["detail"]):
+            if self._passes(case.graph, row):
                 case.passed[row["node"]] += 1
         told = [(row, decision) for row in rows if (decision := self.decision(row)) is not None]
         if case.reference is None:
@@ -360,7 +381,21 @@ class Crowd:
         for _, group in groupby(told, key=lambda t: (t[0]["writer"], t[0]["kind"])):
             decisions = [decision for _, decision in group]
             case.told.append(decisions)
-            case.reference.apply(decisions)
+            try:
+                case.reference.apply(decisions)
+            except Disagreement as error:
+                raise Disagreement(case.report({str(error): (None, None)})) from error
+
+    def _passes(self, graph: Graph, row: Row) -> bool:
+        """Whether a row says that a token went on from a node or ended there."""
+        node = graph.nodes.get(row["node"])
+        if node is None:
+            return False
+        if row["kind"] == "TokenBorn":
+            return node.kind == "start" and "scope" in row["detail"]
+        if row["kind"] == "TokenCompleted":
+            return node.kind in ("end", "terminate", "error-end")
+        return row["kind"] in PASSED
 
     def decision(self, row: Row) -> Decision | None:
         """What a row of history says came from outside; ``None``: it follows from the rest."""
@@ -390,9 +425,16 @@ class Crowd:
             kinds[row["kind"]],  # type: ignore[arg-type]
             drawn_name(row["node"] or ""),
             row["token"] or "",
-            row["scope"] or "",
+            self._path(row["scope"]),
             variables,
             str(code.get("code") or "") if isinstance(code, dict) else "",
+        )
+
+    def _path(self, scope: str | None) -> tuple[tuple[str, str], ...]:
+        """The scopes around a token, the outermost first, each with its host."""
+        found = self.scopes.get(scope or "")
+        return (
+            () if found is None else (*self._path(found["around"]), (found["scope"], found["host"]))
         )
 
     def compare(self) -> None:
@@ -404,22 +446,22 @@ class Crowd:
             if case is None or case.reference is None:
                 continue
             reference = case.reference
-            drawn = case.graph.nodes
+            here = standing[case.instance]
             pairs = {
                 "status": (row["status"], reference.status),
-                "tokens": (standing[case.instance], reference.standing()),
+                "tokens": (
+                    Counter({n: c for n, c in here.items() if not n.endswith(":body")}),
+                    reference.standing(),
+                ),
                 "offers": (offers[case.instance], reference.offers()),
                 "stuck": (stuck[case.instance], reference.stuck()),
                 "variables": (row["variables"], reference.variables),
-                "passed": (
-                    Counter({n: c for n, c in case.passed.items() if n in drawn}),
-                    reference.passed,
-                ),
-                "starved": (row["starved"], reference.starved()),
+                "passed": (case.passed, reference.passed),
+                "starved": (row["starved"], reference.starved),
             }
             wrong = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
             if wrong:
-                raise Disagreement(f"{case.instance}: engine, reference: {wrong}")
+                raise Disagreement(case.report(wrong))
         if self.accepted:
             raise Disagreement(f"accepted, but not in the history: {self.accepted}")
 
@@ -458,12 +500,11 @@ class Crowd:
         """How the instances ended: a status each, and ``starved``."""
         references = [case.reference for case in self.cases.values() if case.reference is not None]
         ended = Counter(reference.status for reference in references)
-        ended["starved"] = sum(reference.starved() for reference in references)
+        ended["starved"] = sum(reference.starved for reference in references)
         return ended
 
     def idle(self) -> bool:
         """Whether nothing is left to do anywhere but what nobody can do."""
         return not any(
-            case.reference is None or case.reference.offers() or case.reference.stuck()
-            for case in self.cases.values()
+            case.reference is None or case.reference.busy() for case in self.cases.values()
         )

@@ -22,6 +22,8 @@ NAMES = ("m0", "m1", "m2")
 CODES = ("e0", "e1")
 """Errors workers throw."""
 
+SIGNALS = ("s0", "s1")
+
 DURATIONS = ("PT1M", "PT2M", "PT5M", "PT9M")
 
 
@@ -144,7 +146,10 @@ class Drawing:
 
     def activity(self) -> Ends:
         """What may have boundary events."""
-        return self.task() if self.chance.random() < 0.8 else self._receive()
+        kinds = [self.task, self.task, self._receive]
+        if "sub" in self.blocks and self.left > 0:
+            kinds += [self.sub, self.sub]
+        return self.chance.choice(kinds)()
 
     def _receive(self) -> Ends:
         node = self.node("receive", rule=self.chance.choice(NAMES))
@@ -152,16 +157,16 @@ class Drawing:
 
     def guard(self, host: str, after: str) -> None:
         """One boundary event and where it leads."""
-        kinds = ["timer", "message"]
-        taken = {node.rule for node in self.graph.boundaries(host) if node.kind == "error-boundary"}
+        kinds = ["timer", "message", *["signal"] * ("signal" in self.blocks)]
+        taken = {b.rule for b in self.graph.boundaries(host) if b.kind == "error-boundary"}
         codes = [code for code in ("", *CODES) if code not in taken]
         if self.graph.nodes[host].kind in ("service", "sub", "call"):
             kinds += ["error", "error"]
+        if self.graph.nodes[host].kind == "sub":
+            kinds += ["escalation", "escalation"]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.6
-        rule = self.chance.choice(
-            {"timer": DURATIONS, "message": NAMES, "error": tuple(codes)}[kind]
-        )
+        rule = self.chance.choice(codes) if kind == "error" else self._rule(kind)
         event = self.node(f"{kind}-boundary", host=host, interrupting=interrupting, rule=rule)
         body = self.block() if self.chance.random() < 0.5 else self.task()
         self.link(event.id, body.first)
@@ -170,12 +175,20 @@ class Drawing:
         else:
             self.link(body.last, self.node("end").id)
 
+    def _rule(self, kind: str) -> str:
+        """A duration, a name or a code. Signals reach every instance that waits, so each graph has
+        its own."""
+        if kind == "signal":
+            return f"{self.graph.code}_{self.chance.choice(SIGNALS)}"
+        rules = {"timer": DURATIONS, "message": NAMES, "receive": NAMES, "error": CODES}
+        return self.chance.choice(rules.get(kind, CODES))
+
     def race(self) -> Ends:
         """An event-based gateway: the first event wins."""
         gateway, after = self.node("event-gateway"), self.node("exclusive")
-        for kind in self.chance.sample(["timer", "message", "message", "receive"], 2):
-            rules = DURATIONS if kind == "timer" else NAMES
-            event = self.node(kind, rule=self.chance.choice(rules))
+        kinds = ["timer", "message", "message", "receive", *["signal"] * ("signal" in self.blocks)]
+        for kind in self.chance.sample(kinds, 2):
+            event = self.node(kind, rule=self._rule(kind))
             self.link(gateway.id, event.id)
             if self.chance.random() < 0.5:
                 body = self.block()
@@ -255,6 +268,57 @@ class Drawing:
         self.link(last.last, self.node("terminate").id)
         return Ends(choose.id, after.last)
 
+    # -- sub-processes and what is thrown in them -------------------------------------------
+
+    def sub(self) -> Ends:
+        """An embedded sub-process, now and then with an event sub-process inside."""
+        node = self.node("sub")
+        outside, self.scope = self.scope, node.id
+        self._frame(self.sequence(self.chance.randint(1, 2)))
+        if "event_sub" in self.blocks and self.chance.random() < 0.3:
+            self._event_sub()
+        self.scope = outside
+        return Ends(node.id, node.id)
+
+    def event_sub(self) -> Ends:
+        """An event sub-process in whatever is around, at most two there; beside them a task."""
+        if sum(node.kind == "event-sub" for node in self.graph.inside(self.scope)) < 2:
+            self._event_sub()
+        return self.task()
+
+    def _event_sub(self) -> None:
+        node = self.node("event-sub")
+        outside, self.scope = self.scope, node.id
+        kinds = ["timer", "message", "error", "escalation", *["signal"] * ("signal" in self.blocks)]
+        kind = self.chance.choice(kinds)
+        interrupting = kind == "error" or self.chance.random() < 0.5
+        start = self.node(f"{kind}-start", rule=self._rule(kind), interrupting=interrupting)
+        body = self.block()
+        self.link(start.id, body.first)
+        self.link(body.last, self.node("end").id)
+        self.scope = outside
+
+    def fling(self) -> Ends:
+        """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""
+        choose, after = self.node("exclusive"), self.task()
+        choose.default = self.link(choose.id, after.first).id
+        last = self.task()
+        self.link(choose.id, last.first, self.condition(self._read()))
+        self.link(last.last, self.node("error-end", rule=self._rule("error")).id)
+        return Ends(choose.id, after.last)
+
+    def escalate(self) -> Ends:
+        """An escalation on the way, behind a task."""
+        before = self.task()
+        node = self.node("escalation", rule=self._rule("escalation"))
+        self.link(before.last, node.id)
+        return Ends(before.first, node.id)
+
+    def signal(self) -> Ends:
+        """A signal is thrown, or waited for."""
+        node = self.node(self.chance.choice(("signal", "signal-throw")), rule=self._rule("signal"))
+        return Ends(node.id, node.id)
+
     # -- no blocks --------------------------------------------------------------------------
 
     def crossing(self) -> Ends:
@@ -315,6 +379,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
+        *("sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )
