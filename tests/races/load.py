@@ -420,7 +420,7 @@ class Everything:
                 kept = kept[size:]
 
     def person(self, session: Session, chance: random.Random) -> None:
-        """Decides, completes user tasks, resolves incidents, requeues, suspends, resumes, cancels."""
+        """Decides, completes user tasks, resolves, requeues, suspends, resumes, cancels."""
         looks = {
             "select * from bpm.decide_approval(%s, 'Approved')": "select a.approval_id as id"
             " from bpm.approval a where a.status = 'Pending' limit 5",
