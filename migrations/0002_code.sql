@@ -255,7 +255,6 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
-      ('engine.sweep_batch_size', 1, 100000),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -642,13 +641,15 @@ as $$
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'subProcess' then 'SubProcess'
+    when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
       case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
@@ -791,7 +792,9 @@ begin
   v_drawn := bpm_core.draft_nodes(p_elements);
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
-  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  select l.nodes, l.flows into nodes, flows
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -802,6 +805,7 @@ begin
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1110,7 +1114,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -1471,10 +1475,11 @@ as $$
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
-           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
+           case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
    where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
+      or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -1691,6 +1696,47 @@ as $$
   select bpm_core.warning('EmptyProcess', format('Process "%s" has no flow node; not deployed.', p.process_id), p.process_id)
     from unnest(p_processes) p
    where not p.deployed and coalesce(p.executable, true) and exists (select from unnest(p_processes) q where q.deployed)
+$$;
+
+-- from 20_catalog/find_scope_faults.sql
+-- What is wrong about sub-processes: how they begin, and what is connected to an event sub-process.
+create or replace function bpm_core.find_scope_faults(p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
+           n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
+      from unnest(p_nodes) n),
+  start as materialized (
+    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+      from node s
+      join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
+     where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
+  select bpm_core.fault('UnsupportedElement', format('%s begins %s, which only a plain start event does.', s.label, s.around), s.node_id, null,
+           'A sub-process that an event begins says triggeredByEvent="true".')
+    from start s where not s.by_event and s.event <> 'none'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
+           'Give it a message, timer, signal, error or escalation definition.')
+    from start s where s.by_event and s.event = 'none'
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+           'Draw an event sub-process for each.')
+    from start s where s.by_event group by s.around_id having count(*) > 1
+  union all
+  select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
+    from start s where s.by_event and s.event = 'error' and not s.interrupting
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is begun by an event, so no sequence flow leads to it or leaves it.', n.label), n.node_id, null, 'Remove the flow.')
+    from node n where n.by_event and n.incoming + n.outgoing > 0
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is attached to an event sub-process, which has no boundary.', b.label), b.node_id, null,
+           'Attach it to the sub-process around.')
+    from node b
+    join node n on n.by_event and n.scope_pos = b.scope_pos and n.node_id = b.attached_to
+   where b.tag = 'boundaryEvent'
 $$;
 
 -- from 20_catalog/find_shape_faults.sql
@@ -2032,6 +2078,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
@@ -2068,6 +2115,17 @@ as $$
     array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
     array(select s.target from sorted s order by s.place),
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+$$;
+
+-- from 20_catalog/inner_start_kind.sql
+-- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
+-- Returns:  node_kind; null: not executed.
+create or replace function bpm_core.inner_start_kind(p_event text)
+returns bpm_core.node_kind
+language sql immutable parallel safe
+as $$
+  select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
+                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/local_reference.sql
@@ -2446,6 +2504,45 @@ as $$
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
 $$;
 
+-- from 20_catalog/plain_flow.sql
+-- A flow the compiler adds, in the process and scope of a node.
+create or replace function bpm_core.plain_flow(p_beside bpm_core.draft_node, p_flow_id text, p_source_id text, p_target_id text)
+returns bpm_core.draft_flow
+language sql immutable
+as $$
+  select row(p_beside.pos, p_beside.process_pos, p_beside.scope_pos, p_flow_id, null, null, null, p_source_id, p_target_id, false, null, null, null, null,
+             1)::bpm_core.draft_flow
+$$;
+
+-- from 20_catalog/plain_node.sql
+-- A node the compiler adds beside one that is drawn: in the same process and scope, without attributes.
+create or replace function bpm_core.plain_node(
+  p_beside bpm_core.draft_node, p_node_id text, p_tag text, p_kind bpm_core.node_kind, p_scope_id text, p_incoming integer, p_outgoing integer)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node;
+begin
+  v_node.pos := p_beside.pos;
+  v_node.process_pos := p_beside.process_pos;
+  v_node.scope_pos := p_beside.scope_pos;
+  v_node.scope_id := p_scope_id;
+  v_node.node_id := p_node_id;
+  v_node.tag := p_tag;
+  v_node.kind := p_kind;
+  v_node.attributes := '{}';
+  v_node.extensions := '{}';
+  v_node.interrupting := true;
+  v_node.incoming := p_incoming;
+  v_node.outgoing := p_outgoing;
+  v_node.conditional := 0;
+  v_node.expressions := '{}';
+  return v_node;
+end
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -2577,6 +2674,31 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+end
+$$;
+
+-- from 20_catalog/put_inside.sql
+-- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
+create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  if v_node.process_pos <> p_process_pos then
+    return v_node;
+  elsif v_node.scope_id is null and v_node.tag = 'startEvent' and v_node.node_id not like '%:in' then
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+    v_node.default_ref := null;
+  elsif v_node.scope_id is null then
+    v_node.scope_id := p_body;
+  elsif v_node.tag = 'startEvent' and v_node.attached_to is null and v_node.kind <> 'StartEvent' then
+    v_node.attached_to := p_body;
+  end if;
+  return v_node;
 end
 $$;
 
@@ -2731,7 +2853,8 @@ end
 $$;
 
 -- from 20_catalog/resolve_nodes.sql
--- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
+-- is attached to the sub-process around that, as a boundary event is.
 -- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
@@ -2750,16 +2873,23 @@ as $$
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
-           n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
+           n.default_ref, case when sub.node_id is not null then sub.scope_id else coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')) end, n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-           bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
-                                   tt.task_type is not null),
+           case
+             when sub.node_id is not null then bpm_core.inner_start_kind(n.event)
+             when n.tag = 'startEvent' and n.scope_id is not null then case n.event when 'none' then 'StartEvent'::bpm_core.node_kind end
+             when n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' then 'EventSubProcess'
+             else bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+                                          n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                          tt.task_type is not null)
+           end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
+    left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
+                      and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
       select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
@@ -2991,6 +3121,49 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/wrap_bodies.sql
+-- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
+-- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_bodies(
+  p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_process bpm_core.draft_process;
+  v_node    bpm_core.draft_node;
+  v_body    text;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  foreach v_process in array p_processes loop
+    continue when not exists (select from unnest(p_nodes) n where n.process_pos = v_process.pos and n.scope_id is null and n.kind = 'EventSubProcess');
+    v_body := v_process.process_id || ':body';
+    foreach v_node in array p_nodes loop
+      continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
+      flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
+    end loop;
+    v_node.process_pos := v_process.pos;
+    v_node.scope_pos := v_process.pos;
+    v_node.pos := v_process.pos;
+    flows := array(
+      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
+                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
+                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
+        from unnest(flows) f
+        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
+                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
+    nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
+    nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
+                   || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);
+    flows := flows || bpm_core.plain_flow(v_node, v_process.process_id || ':end-flow', v_body, v_process.process_id || ':end');
+  end loop;
+end
+$$;
+
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -3193,7 +3366,6 @@ $$;
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
--- Those of suspended instances are set aside.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -3204,19 +3376,29 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_parked integer;
-  v_first  bpm_core.inbox[];
+  v_first bpm_core.inbox[];
+  v_some  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
-  v_parked := bpm_core.park_inbox(p_tenant_id, p_rows);
-  v_first := bpm_core.next_inbox_rows(p_tenant_id, p_rows);
+  v_first := array(
+    select distinct on (i.target_id) i
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
+      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
+     order by i.target_id, i.id);
   if cardinality(v_first) = 0 then
-    return v_parked;
+    return 0;
   end if;
   begin
-    perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_messages(p_tenant_id, v_some);
+    end if;
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.apply_signals(p_tenant_id, v_some);
+    end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     -- As in drive_isolated: none of it is the fault of a row.
@@ -3224,43 +3406,13 @@ begin
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
+        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
-        return v_parked;
+        return 0;
       end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
-  return v_parked + cardinality(v_first);
-end
-$$;
-
--- from 40_flow/apply_inbox_rows.sql
--- Under the instance locks: what each kind of inbox row does.
--- Writes:   what the functions named write.
-create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_some bpm_core.inbox[];
-begin
-  v_some := array(select f from unnest(p_rows) f where f.kind = 'Message');
-  if cardinality(v_some) > 0 then
-    perform bpm_core.apply_messages(p_tenant_id, v_some);
-  end if;
-  v_some := array(select f from unnest(p_rows) f where f.kind = 'Signal');
-  if cardinality(v_some) > 0 then
-    perform bpm_core.apply_signals(p_tenant_id, v_some);
-  end if;
-  v_some := array(select f from unnest(p_rows) f where f.kind = 'Answer' order by f.id);
-  if cardinality(v_some) > 0 then
-    perform bpm_core.apply_answers(p_tenant_id, v_some);
-  end if;
-  perform bpm_core.sweep_on(p_tenant_id, s.target_id) from unnest(p_rows) s where s.kind = 'Sweep';
+  return cardinality(v_first);
 end
 $$;
 
@@ -3285,31 +3437,32 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || m.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
@@ -3349,16 +3502,17 @@ declare
   v_met bpm_core.subscription[];
 begin
   with due as materialized (
-    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting
+    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
      cross join lateral (select s.* from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select g.id, g.name, g.payload from bpm_core.signal g
                           where g.tenant_id = r.tenant_id and g.id = (r.payload ->> 'signal')::uuid offset 0) g
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
@@ -3369,11 +3523,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (d.wait).workflow_instance_id, v_now, 'SignalReceived', (d.wait).token_id, (d.wait).node_id,
            jsonb_build_object('signal', d.signal_id, 'name', d.name, 'variables', d.payload)
-           || case when d.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when d.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(p_tenant_id, d.scope_id, d.payload)
       from due d),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || d.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, d.scope_id, d.payload)
       from due d
      where w.tenant_id = (d.wait).tenant_id and w.id = (d.wait).workflow_instance_id
     returning d.wait)
@@ -3472,6 +3626,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
     into v_born
     from born b;
+  if exists (select from unnest(v_born) b where b.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_born, '{}');
+  end if;
   return v_born;
 end
 $$;
@@ -3542,7 +3699,9 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -3554,6 +3713,72 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+end
+$$;
+
+-- from 40_flow/cancel_scopes.sql
+-- Marks open scopes as Cancelled; their tokens are dealt with by the caller.
+-- Writes:   scope, history_event.
+create or replace function bpm_core.cancel_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if coalesce(cardinality(p_scopes), 0) = 0 then
+    return;
+  end if;
+  with cancelled as (
+    update bpm_core.scope s
+       set state = 'Cancelled', live_tokens = 0
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open'
+    returning s.workflow_instance_id, s.id, s.host_token_id, s.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'ScopeCancelled', c.host_token_id, c.node_id, jsonb_build_object('scope', c.id)
+    from cancelled c;
+end
+$$;
+
+-- from 40_flow/catch_thrown.sql
+-- Lets errors be caught: the host of the catching boundary event leaves by it, with everything in it closed; an event sub-process begins in its scope.
+-- One by one, since the first may end what the second stands in; such a one is gone.
+-- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
+-- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
+create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_thrown bpm_core.thrown;
+  v_catch  bpm_core.catch;
+begin
+  leaving := '{}';
+  uncaught := '{}';
+  foreach v_thrown in array p_thrown loop
+    continue when cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0;
+    v_catch := bpm_core.find_catch(v_thrown.token, 'ErrorBoundary', v_thrown.code);
+    if v_catch.node_id is null then
+      uncaught := uncaught || v_thrown;
+      continue;
+    end if;
+    v_catch.interrupting := true;  -- an error ends what it is caught at, whatever the drawing says
+    if p_ends then
+      perform bpm_core.complete_tokens(array[v_thrown.token]);
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
+  end loop;
 end
 $$;
 
@@ -3592,21 +3817,6 @@ begin
   elsif jsonb_typeof(p_positions) <> 'object'
         or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
     perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
-  end if;
-end
-$$;
-
--- from 40_flow/check_reason.sql
--- The reason an operator gives.
--- Raises:   BP422 too long.
-create or replace function bpm_core.check_reason(p_reason text)
-returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
   end if;
 end
 $$;
@@ -3758,8 +3968,79 @@ begin
 end
 $$;
 
+-- from 40_flow/close_scopes.sql
+-- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
+-- Writes:   as empty_scopes and cancel_scopes.
+create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scopes uuid[];
+begin
+  v_scopes := array(
+    select s.id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open');
+  if cardinality(v_scopes) > 0 then
+    perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
+    perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
+  end if;
+end
+$$;
+
+-- from 40_flow/close_starts.sql
+-- Closes the timers and waits by which event sub-processes would begin in the scopes of these hosts; those of their boundary events stay.
+-- Writes:   timer, subscription, history_event.
+create or replace function bpm_core.close_starts(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with start as materialized (
+    select h.tenant_id, h.token_id, n.node_id
+      from unnest(p_hosts) h
+     cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.node_id, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.attached_to = t.node_id offset 0) n
+     where n.element = 'startEvent'),
+  live as materialized (
+    select t.tenant_id, t.id
+      from start s
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = s.token_id and t.node_id = s.node_id offset 0) t
+     where t.tenant_id = s.tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
+    update bpm_core.timer t set status = 'Cancelled' from live l where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.tenant_id, t.workflow_instance_id, t.id, t.token_id, t.node_id),
+  open as materialized (
+    select w.tenant_id, w.id
+      from start s
+     cross join lateral (select w.tenant_id, w.id, w.state from bpm_core.subscription w where w.token_id = s.token_id and w.node_id = s.node_id offset 0) w
+     where w.tenant_id = s.tenant_id and w.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.tenant_id, s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id, jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
+-- inside. The tokens themselves are left alone.
 -- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
@@ -3780,6 +4061,36 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
+end
+$$;
+
+-- from 40_flow/complete_tokens.sql
+-- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
+-- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
+create or replace function bpm_core.complete_tokens(p_arriving bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  return bpm_core.count_in_scopes('{}', p_arriving);
 end
 $$;
 
@@ -3841,10 +4152,44 @@ begin
 end
 $$;
 
+-- from 40_flow/count_in_scopes.sql
+-- Keeps the counters of the scopes that tokens were born in and ended in; those of the root are counted with their instance.
+-- Returns:  uuid[], the scopes that have no live token left.
+-- Writes:   scope.
+create or replace function bpm_core.count_in_scopes(p_born bpm_core.moving[], p_ended bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_empty uuid[];
+begin
+  with change as materialized (
+    select c.tenant_id, c.scope_id, sum(c.more)::integer as more
+      from (select b.tenant_id, b.scope_id, 1 as more from unnest(p_born) b
+            union all
+            select e.tenant_id, e.scope_id, -1 from unnest(p_ended) e) c
+     where c.scope_id <> bpm_core.root_scope()
+     group by c.tenant_id, c.scope_id),
+  counted as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + c.more
+      from change c
+     where s.tenant_id = c.tenant_id and s.id = c.scope_id
+    returning s.id, s.live_tokens)
+  select array_agg(c.id) filter (where c.live_tokens = 0) into v_empty
+    from counted c;
+  return coalesce(v_empty, '{}');
+end
+$$;
+
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
--- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
+-- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -3881,16 +4226,24 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
-        v_waiting := v_waiting || v_entered;
+      if bpm_core.holds_tokens(r_group.kind) then
+        v_waiting := v_waiting || array(select e from unnest(v_entered) e where e.kind is not null);
+        v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
       end if;
       if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
+    if v_some_ended then
+      v_leaving := bpm_core.drop_dead(v_leaving);
+    end if;
+    if cardinality(v_waiting) > 0 then
+      -- A host may leave in the command in which it came, and its waits with it.
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -4012,6 +4365,58 @@ begin
 end
 $$;
 
+-- from 40_flow/empty_scopes.sql
+-- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
+-- without a token: their caller ends or cancels them, or puts one in.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_below uuid[] := bpm_core.scopes_below(p_tenant_id, p_scopes);
+  v_ended bpm_core.moving[];
+begin
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_scopes || v_below) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t
+                          where t.scope_id = k.id and t.scope_id <> '00000000-0000-0000-0000-000000000000' offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
+    update bpm_core.token t
+       set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+    select p_tenant_id, e.workflow_instance_id, v_now, 'TokenTerminated', e.id, e.node_id, 'Terminated'
+      from ended e)
+  select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
+    into v_ended
+    from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, v_below);
+  if v_ended is null then
+    return;
+  end if;
+  update bpm_core.scope s
+     set live_tokens = 0
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+   where s.tenant_id = k.tenant_id and s.id = k.id;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.close_waits(v_ended);
+end
+$$;
+
 -- from 40_flow/end_instances.sql
 -- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
 -- The instances carry their final status already. Writes: history_event, process_instance.
@@ -4046,9 +4451,62 @@ begin
 end
 $$;
 
+-- from 40_flow/end_scopes.sql
+-- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
+-- that ended last: if one of them had come to rest, so had the scope.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
+create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+begin
+  with ended as (
+    update bpm_core.scope s
+       set state = 'Completed'
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
+  host as materialized (
+    select e.*, w.workflow_version_id, x.steps
+      from ended e
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = e.tenant_id and w.id = e.workflow_instance_id offset 0) w
+     cross join lateral (select min(t.steps) as steps
+                           from unnest(p_ended) m
+                          cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
+                          where m.scope_id = e.id) x),
+  stepped as (
+    update bpm_core.token t
+       set steps = h.steps
+      from host h
+     where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
+      from host h)
+  select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
+    from host h;
+  if v_leaving is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
--- KIND end event: the token ends; an instance without a live token ends with it, in the same row write.
--- Writes:   token, workflow_instance, process_instance, history_event.
+-- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
+-- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
 create or replace function bpm_core.enter_end_events(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4085,12 +4543,16 @@ begin
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+  end if;
   return '{}'::bpm_core.moving[];
 end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: at the root of a process nobody is left to catch it, so it is an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4099,20 +4561,28 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
+  select c.leaving, c.uncaught into v_leaving, v_uncaught
+    from bpm_core.catch_thrown(array(
+      select row(0, a, n.error_code, null)::bpm_core.thrown
+        from unnest(p_arriving) a
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   perform bpm_core.open_incidents(array(
-    select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
-               jsonb_build_object('code', n.error_code))::bpm_core.trouble
-      from unnest(p_arriving) a
-     cross join lateral (select n.error_code from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
-  return '{}'::bpm_core.moving[];
+    select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
+               jsonb_build_object('code', u.code))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+  return v_leaving;
 end
 $$;
 
 -- from 40_flow/enter_escalation_throws.sql
--- KIND escalation throw event, intermediate or end: there is no scope yet that could catch it, so it is recorded and the token moves on.
--- Returns:  moving[], the tokens that move on. Writes: history_event.
+-- KIND escalation throw event, intermediate or end: the nearest scope outwards that catches it goes on from there, interrupted or beside; the thrower
+-- moves on unless it was in what was interrupted. An escalation nobody catches is recorded.
+-- Returns:  moving[], what moves on; drive leaves out who was ended. Writes: history_event, what follow_catch writes.
 create or replace function bpm_core.enter_escalation_throws(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4121,15 +4591,31 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_token   bpm_core.moving;
+  v_code    text;
+  v_catch   bpm_core.catch;
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select a.tenant_id, a.instance_id, bpm_core.now(), 'EscalationThrown', a.token_id, a.node_id, jsonb_build_object('code', n.error_code, 'caught', false)
-    from unnest(p_arriving) a
-   cross join lateral (select n.error_code from bpm_core.workflow_node n
-                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
+  foreach v_token in array p_arriving loop
+    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
+    v_code := (select n.error_code from bpm_core.workflow_node n
+                where n.tenant_id = v_token.tenant_id and n.workflow_version_id = v_token.version_id and n.node_id = v_token.node_id);
+    v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+    if v_catch.node_id is not null then
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+      values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+              jsonb_build_object('host', (v_catch.host).node_id, 'code', v_code)
+              || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+      v_leaving := v_leaving || bpm_core.follow_catch(v_catch);
+    end if;
+    v_leaving := v_leaving || row(v_token.tenant_id, v_token.instance_id, v_token.version_id, v_token.scope_id, v_token.token_id, v_token.node_id,
+                                  null, null)::bpm_core.moving;
+  end loop;
+  return v_leaving;
 end
 $$;
 
@@ -4187,7 +4673,7 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, v.variables,
            c.flow_id as chosen, c.condition_source, c.verdict
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
@@ -4238,7 +4724,7 @@ begin
   with choice as materialized (
     select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (
        select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
               array_agg(f.flow_id) filter (where f.is_default) as fallback,
@@ -4334,6 +4820,8 @@ begin
       return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
+    when 'SubProcess' then
+      return bpm_core.enter_sub_processes(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -4490,8 +4978,32 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_sub_processes.sql
+-- KIND embedded sub-process and transaction: the token rests as the host of a new scope, in which a token begins at the start event. Boundary events
+-- of the host, and the start events of event sub-processes inside, are armed first: what happens inside at once already finds them.
+-- Returns:  moving[]: the message waits, and the tokens that begin inside. Writes: token, scope, workflow_instance (live_tokens), history_event;
+--           subscription, timer.
+create or replace function bpm_core.enter_sub_processes(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  return v_waits || bpm_core.open_scopes(p_arriving);
+end
+$$;
+
 -- from 40_flow/enter_terminate_ends.sql
--- KIND terminate end: the token ends and takes every other token of its instance with it. The instance is Completed.
+-- KIND terminate end: the token ends and takes every other token of its scope with it, however deep. A sub-process goes on behind itself, an instance
+-- is Completed.
+-- Returns:  moving[], the hosts of the scopes that end. Writes: what complete_tokens, empty_scopes, end_scopes, terminate_instances write.
 create or replace function bpm_core.enter_terminate_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4501,17 +5013,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_tenant_id text := (p_arriving[1]).tenant_id;
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  update bpm_core.token t
-     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_arriving) a
-   where t.tenant_id = a.tenant_id and t.id = a.token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
-  return '{}'::bpm_core.moving[];
+  perform bpm_core.complete_tokens(p_arriving);
+  perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
+  if cardinality(v_scopes) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
 end
 $$;
 
@@ -4532,28 +5044,6 @@ begin
 end
 $$;
 
--- from 40_flow/error_boundary.sql
--- The boundary event that catches an error at the activity a token rests on: the one with the code before the one that catches all.
--- Returns:  text, its node id; null when none does.
-create or replace function bpm_core.error_boundary(p_token bpm_core.moving, p_code text)
-returns text
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return (
-    select n.node_id
-      from bpm_core.workflow_node n
-     where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.attached_to = p_token.node_id
-       and n.kind = 'ErrorBoundary' and (n.error_code is null or n.error_code = p_code)
-     order by n.error_code nulls last
-     limit 1);
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -4570,10 +5060,56 @@ begin
 end
 $$;
 
+-- from 40_flow/find_catch.sql
+-- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
+-- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
+-- of its own scope catches it.
+-- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
+create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns bpm_core.catch
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch  bpm_core.catch;
+  v_host   bpm_core.moving := p_token;
+  v_inside boolean := false;
+begin
+  loop
+    select n.node_id, n.interrupting, n.element = 'startEvent'
+      into v_catch.node_id, v_catch.interrupting, v_catch.is_start
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
+     limit 1;
+    if found then
+      v_catch.host := v_host;
+      return v_catch;
+    end if;
+    exit when v_host.scope_id = bpm_core.root_scope();
+    select n.kind <> 'EventSubProcess' into v_inside
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
+    v_inside := coalesce(v_inside, true);
+    -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.scope s
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+       where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
+  end loop;
+  return null;
+end
+$$;
+
 -- from 40_flow/fire_joins.sql
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
 -- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
--- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
+-- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance and scope (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4596,6 +5132,11 @@ begin
     from (select r.tenant_id, r.workflow_instance_id, sum(r.expected - 1)::integer as fewer
             from unnest(p_rounds) r group by r.tenant_id, r.workflow_instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
+  update bpm_core.scope s
+     set live_tokens = s.live_tokens - d.fewer
+    from (select r.tenant_id, r.scope_id, sum(r.expected - 1)::integer as fewer
+            from unnest(p_rounds) r where r.scope_id <> bpm_core.root_scope() group by r.tenant_id, r.scope_id) d
+   where s.tenant_id = d.tenant_id and s.id = d.scope_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
            row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives
@@ -4629,7 +5170,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
+-- since it may end what the others wait for; they follow with the next.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -4640,42 +5181,57 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_done  integer;
   v_fired bpm_core.timer[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
-    select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
+    select distinct on (t.token_id) t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
-  turned as (
+  fired as (
     update bpm_core.timer t
-       set status = case when f.suspended then 'Held' else 'Fired' end::bpm_core.timer_status
+       set status = 'Fired'
       from first f
      where t.tenant_id = f.tenant_id and t.id = f.id
-    returning t as timer, f.suspended),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-    select p_tenant_id, (f.timer).workflow_instance_id, p_now, 'TimerHeld', (f.timer).token_id, (f.timer).node_id, 'Scheduled', 'Held',
-           jsonb_build_object('timer', (f.timer).id)
-      from turned f
-     where f.suspended)
-  select count(*)::integer, array_agg(f.timer::bpm_core.timer order by (f.timer).due_at, (f.timer).id) filter (where not f.suspended)
-    into v_done, v_fired
-    from turned f;
+    returning t.*)
+  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
+    from fired f;
   if v_fired is null then
-    return v_done;
+    return 0;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return v_done;
+  return cardinality(v_fired);
+end
+$$;
+
+-- from 40_flow/follow_catch.sql
+-- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
+-- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
+create or replace function bpm_core.follow_catch(p_catch bpm_core.catch)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_catch.host;
+  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null)::bpm_core.moving;
+begin
+  if p_catch.is_start then
+    return bpm_core.start_event_subs(array[v_from], p_catch.interrupting);
+  elsif not p_catch.interrupting then
+    return bpm_core.bear_tokens(array[v_from]);
+  end if;
+  perform bpm_core.close_waits(array[v_host]);
+  return array[v_from];
 end
 $$;
 
@@ -4705,7 +5261,7 @@ $$;
 -- They inherit its steps: a loop through a fork is a loop.
 -- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
 -- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- Writes:   token, workflow_instance (live_tokens), history_event.
+-- Writes:   token, workflow_instance (live_tokens), scope, history_event.
 create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4750,64 +5306,10 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
     into v_leaving
     from born b;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_leaving, p_arriving);
+  end if;
   return v_leaving;
-end
-$$;
-
--- from 40_flow/free_inbox.sql
--- Makes inbox rows that were set aside while their instance was suspended due again, the oldest first.
--- p_limit: at most so many; null: all. Returns: integer, how many. Writes: inbox. The instance is locked.
-create or replace function bpm_core.free_inbox(p_tenant_id text, p_instance_id uuid, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_count integer;
-begin
-  with parked as materialized (
-    select i.tenant_id, i.id
-      from bpm_core.inbox i
-     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
-     order by i.id
-     limit p_limit)
-  update bpm_core.inbox i
-     set available_at = bpm_core.now()
-    from parked p
-   where i.tenant_id = p.tenant_id and i.id = p.id;
-  get diagnostics v_count = row_count;
-  return v_count;
-end
-$$;
-
--- from 40_flow/free_tokens.sql
--- Lets tick go on with tokens it set aside while their instance was suspended.
--- Returns:  integer, how many. Writes: token. The instance is locked.
-create or replace function bpm_core.free_tokens(p_tenant_id text, p_instance_id uuid, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_count integer;
-begin
-  with shelved as materialized (
-    select t.tenant_id, t.id
-      from (select t.tenant_id, t.id, t.state, t.ready_at from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
-     limit p_limit)
-  update bpm_core.token t
-     set ready_at = bpm_core.now()
-    from shelved s
-   where t.tenant_id = s.tenant_id and t.id = s.id;
-  get diagnostics v_count = row_count;
-  return v_count;
 end
 $$;
 
@@ -4929,49 +5431,21 @@ begin
 end
 $$;
 
--- from 40_flow/hold_timers.sql
--- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
--- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
-create or replace function bpm_core.hold_timers(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
+-- from 40_flow/holds_tokens.sql
+-- Whether a token that enters a node of this kind rests there until something happens.
+create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
+returns boolean
+language sql immutable parallel safe
 as $$
-declare
-  v_from  constant bpm_core.timer_status := case when p_hold then 'Scheduled' else 'Held' end::bpm_core.timer_status;
-  v_to    constant bpm_core.timer_status := case when p_hold then 'Held' else 'Scheduled' end::bpm_core.timer_status;
-  v_count integer;
-begin
-  with found as materialized (
-    select m.tenant_id, m.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-     cross join lateral (select m.tenant_id, m.id, m.status from bpm_core.timer m where m.token_id = t.id offset 0) m
-     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Waiting', 'Failed') and m.tenant_id = t.tenant_id and m.status = v_from
-     limit p_limit),
-  turned as (
-    update bpm_core.timer m
-       set status = v_to, due_at = case when p_hold then m.due_at else greatest(m.due_at, bpm_core.now()) end
-      from found f
-     where m.tenant_id = f.tenant_id and m.id = f.id
-    returning m.id, m.token_id, m.node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TimerHeld' else 'TimerReleased' end::bpm_core.history_kind,
-         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('timer', t.id)
-    from turned t;
-  get diagnostics v_count = row_count;
-  return v_count;
-end
+  select p_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
+                    'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity', 'CompensationThrow')
 $$;
 
--- from 40_flow/inbox_id.sql
--- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
--- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
--- Returns:  uuid.
-create or replace function bpm_core.inbox_id(p_instance_id uuid)
-returns uuid
+-- from 40_flow/host_tokens.sql
+-- Brings tokens to rest as hosts of scopes. Their steps go on counting: a loop through a sub-process in which nothing waits is a loop.
+-- Writes:   token.
+create or replace function bpm_core.host_tokens(p_arriving bpm_core.moving[])
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -4979,14 +5453,12 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_last uuid;
-  v_id   uuid := bpm_core.new_id();
+  v_now timestamptz := bpm_core.now();
 begin
-  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
-  while v_id <= v_last loop
-    v_id := bpm_core.new_id();
-  end loop;
-  return v_id;
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
 end
 $$;
 
@@ -5109,7 +5581,8 @@ $$;
 
 -- from 40_flow/leave_by_timers.sql
 -- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
--- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone; the start event of an event
+-- sub-process begins that.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -5123,14 +5596,16 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, n.element = 'startEvent' as is_start, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
@@ -5138,21 +5613,26 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
-           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
+           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting and not f.is_start)
       from fired f)
-  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
-         array_agg(f.token) filter (where not f.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.interrupting and not f.is_start), array_agg(f.token) filter (where not f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.is_start and not f.interrupting), array_agg(f.token) filter (where f.is_start and f.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from fired f;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
--- interrupt sends a new token and leaves the host alone.
+-- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
 -- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
 returns void
@@ -5166,22 +5646,53 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
       from unnest(p_met) m
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
-  select array_agg(m.token) filter (where m.interrupting and m.more_waits), array_agg(m.token) filter (where m.interrupting),
-         array_agg(m.token) filter (where not m.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits and not m.is_start),
+         array_agg(m.token) filter (where m.interrupting and not m.is_start), array_agg(m.token) filter (where not m.interrupting and not m.is_start),
+         array_agg(m.token) filter (where m.is_start and not m.interrupting), array_agg(m.token) filter (where m.is_start and m.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from met m;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
+end
+$$;
+
+-- from 40_flow/local_names.sql
+-- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
+-- Returns:  jsonb: {} or {"local": [names]}.
+create or replace function bpm_core.local_names(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_declared jsonb;
+  v_names    jsonb;
+begin
+  if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
+    return '{}'::jsonb;
+  end if;
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
+  v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
+  return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
 $$;
 
@@ -5189,9 +5700,9 @@ $$;
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
--- Returns:  uuid[], those of them that are suspended; unknown ids lock nothing. Locks: workflow_instance, for no key update.
+-- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
-returns uuid[]
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -5199,22 +5710,19 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
-  return (
-    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
-      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
-     cross join lateral (
-       select w.id, w.status
-         from bpm_core.workflow_instance w
-        where w.tenant_id = k.tenant_id and w.id = k.id
-          for no key update) w);
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+    cross join lateral (
+      select
+        from bpm_core.workflow_instance w
+       where w.tenant_id = k.tenant_id and w.id = k.id
+         for no key update) w;
 end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
--- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
--- Locks:    workflow_instance.
+-- Locks every workflow instance of one process.
+-- Raises:   BP404 there is no such process.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -5223,27 +5731,14 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_locked uuid[] := array[]::uuid[];
-  v_more   uuid[];
 begin
   if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
-  loop
-    v_more := array(
-      select w.id
-        from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
-    exit when cardinality(v_more) = 0;
-    -- Locks are waited for once (law 1); a later one is only tried.
-    if v_locked = '{}' then
-      perform bpm_core.lock_instances(p_tenant_id, v_more);
-    elsif cardinality(bpm_core.try_lock_instances(p_tenant_id, v_more)) < cardinality(v_more) then
-      perform bpm_core.fail('55P03', format('A workflow of process instance %s has just begun and is held by another call.', p_process_instance_id));
-    end if;
-    v_locked := v_locked || v_more;
-  end loop;
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
 end
 $$;
 
@@ -5312,35 +5807,9 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
--- from 40_flow/next_inbox_rows.sql
--- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
--- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
--- Returns:  inbox[].
-create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
-returns bpm_core.inbox[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return array(
-    select q.row
-      from (select i::bpm_core.inbox as row,
-                   row_number() over line as n,
-                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
-              from unnest(p_rows) k(id)
-             cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
-             where i.available_at < 'infinity'
-            window line as (partition by i.target_id, i.kind = 'Sweep' order by i.id)) q
-     where q.n = 1 or q.in_run
-     order by (q.row).target_id, (q.row).id);
-end
-$$;
-
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join.
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
+-- or around one.
 -- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
@@ -5364,7 +5833,10 @@ begin
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
+     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
+       -- Hosts of scopes wait for what is inside.
+       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
+                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
        and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
                         where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
@@ -5515,6 +5987,61 @@ begin
 end
 $$;
 
+-- from 40_flow/open_scopes.sql
+-- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  with opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+      from unnest(p_hosts) h
+     cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (
+       select n.node_id
+         from bpm_core.workflow_node n
+        where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
+        order by n.node_id || '-flow' is distinct from h.flow_id
+        limit 1) s
+     where t.state = 'Waiting'),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+      from opened o),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select o.tenant_id, o.token_id, o.instance_id, o.scope_id, o.node_id, 'Waiting', o.steps, v_now
+      from opened o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select o.tenant_id, o.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, o.host_id, o.host_node_id, jsonb_build_object('scope', o.scope_id)
+      from opened o
+    union all
+    select o.tenant_id, o.instance_id, v_now, 'TokenBorn', o.token_id, o.node_id, jsonb_build_object('parent', o.host_id, 'scope', o.scope_id)
+      from opened o),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from opened o;
+  return coalesce(v_born, '{}');
+end
+$$;
+
 -- from 40_flow/open_signal_waits.sql
 -- Opens signal waits: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
 -- Writes:   subscription, history_event.
@@ -5593,7 +6120,8 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                                                               else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
@@ -5623,40 +6151,6 @@ begin
     v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
   perform bpm_core.open_subscriptions(v_waits);
-end
-$$;
-
--- from 40_flow/park_inbox.sql
--- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
--- Cancelling and sweeping reach a suspended instance. The instances are locked.
--- Returns:  integer, how many. Writes: inbox.
-create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_count integer;
-begin
-  with waiting as materialized (
-    select i.tenant_id, i.id
-      from unnest(p_rows) k(id)
-     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
-                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
-     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
-     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
-       and (w.status = 'Suspended'
-            or w.status = 'Running' and exists (
-              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
-  update bpm_core.inbox i
-     set available_at = 'infinity'
-    from waiting w
-   where i.tenant_id = w.tenant_id and i.id = w.id;
-  get diagnostics v_count = row_count;
-  return v_count;
 end
 $$;
 
@@ -5767,6 +6261,38 @@ begin
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
      order by i.n);
+end
+$$;
+
+-- from 40_flow/patch_scopes.sql
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
+-- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
+create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rest  jsonb := p_patch;
+  v_scope uuid := p_scope_id;
+  v_names text[];
+  r_scope record;
+begin
+  while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
+    if cardinality(v_names) > 0 then
+      update bpm_core.scope s
+         set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
+       where s.tenant_id = p_tenant_id and s.id = v_scope;
+      v_rest := v_rest - v_names;
+    end if;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_rest;
 end
 $$;
 
@@ -5883,9 +6409,9 @@ end
 $$;
 
 -- from 40_flow/raise_errors.sql
--- Raises BPMN errors at the activities tokens rest on. Caught ones leave by the boundary; what else waited on the token is closed.
+-- Raises BPMN errors at the activities tokens rest on. A caught one goes on from where it is caught; what stood in between is closed.
 -- Returns:  thrown[], those nobody caught, untouched. The instances are locked and written.
--- Writes:   history_event, what close_waits and the path ahead write.
+-- Writes:   history_event, what catch_thrown and the path ahead write.
 create or replace function bpm_core.raise_errors(p_thrown bpm_core.thrown[])
 returns bpm_core.thrown[]
 language plpgsql volatile
@@ -5895,28 +6421,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_uncaught bpm_core.thrown[];
-  v_hosts    bpm_core.moving[];
   v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
-  with raised as materialized (
-    select x::bpm_core.thrown as thrown, bpm_core.error_boundary(x.token, x.code) as boundary
-      from unnest(p_thrown) x),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select ((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, bpm_core.now(), 'ErrorCaught', ((r.thrown).token).token_id, r.boundary,
-           jsonb_build_object('host', ((r.thrown).token).node_id, 'code', (r.thrown).code, 'message', (r.thrown).message)
-      from raised r
-     where r.boundary is not null)
-  select array_agg(r.thrown) filter (where r.boundary is null),
-         array_agg((r.thrown).token) filter (where r.boundary is not null),
-         array_agg(row(((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, ((r.thrown).token).version_id, ((r.thrown).token).scope_id,
-                       ((r.thrown).token).token_id, r.boundary, null, null)::bpm_core.moving) filter (where r.boundary is not null)
-    into v_uncaught, v_hosts, v_leaving
-    from raised r;
-  perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(v_leaving);
-  return coalesce(v_uncaught, '{}');
+  if coalesce(cardinality(p_thrown), 0) = 0 then
+    return '{}'::bpm_core.thrown[];
+  end if;
+  select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
+  -- Of two throwers one may have ended where the other was caught.
+  perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
+  return v_uncaught;
 end
 $$;
 
@@ -6079,35 +6593,6 @@ begin
 end
 $$;
 
--- from 40_flow/resume_process.sql
--- Lets a suspended process go on: held tasks are handed out again, timers fire (those overdue at once, and once), and what was parked or
--- waited is applied by tick, in the order in which it came.
--- Returns:  one row: process_instance_id, status (Running, also when it was before).
--- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
--- Writes:   workflow_instance, task_instance, timer, token, inbox, process_instance, history_event, audit_event; of large ones the rest by tick.
--- Locks:    all workflow instances of the process.
-create or replace function bpm.resume_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, status text)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
-    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
-  end if;
-  return query select p_process_instance_id, 'Running'::text;
-end
-$$;
-
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
@@ -6127,9 +6612,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready' and t.ready_at < 'infinity'),
+     where t.state = 'Ready'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
@@ -6203,7 +6688,87 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+end
+$$;
+
+-- from 40_flow/root_scope.sql
+-- The scope_id of tokens that are in no sub-process.
+create or replace function bpm_core.root_scope()
+returns uuid
+language sql immutable parallel safe
+as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- from 40_flow/scope_variables.sql
+-- What is declared in a scope and those around it, the nearest winning.
+-- Returns:  jsonb object; empty at the root.
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_variables jsonb := '{}'::jsonb;
+  v_scope     uuid := p_scope_id;
+  r_scope     record;
+begin
+  while v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_variables;
+end
+$$;
+
+-- from 40_flow/scopes_below.sql
+-- The open scopes inside these scopes, however deep.
+-- Returns:  uuid[], without the given ones.
+create or replace function bpm_core.scopes_below(p_tenant_id text, p_scopes uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_below uuid[] := '{}'::uuid[];
+  v_level uuid[] := p_scopes;
+begin
+  loop
+    v_level := array(
+      select s.id
+        from unnest(v_level) k(id)
+       cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.parent_scope_id = k.id offset 0) s
+       where s.tenant_id = p_tenant_id and s.state = 'Open');
+    exit when cardinality(v_level) = 0;
+    v_below := v_below || v_level;
+  end loop;
+  return v_below;
+end
+$$;
+
+-- from 40_flow/scopes_hosted.sql
+-- The open scopes of these hosts.
+-- Returns:  uuid[].
+create or replace function bpm_core.scopes_hosted(p_hosts bpm_core.moving[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select s.id
+      from unnest(p_hosts) h
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = h.token_id offset 0) s
+     where s.tenant_id = h.tenant_id and s.state = 'Open');
 end
 $$;
 
@@ -6280,7 +6845,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
-  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance) v);
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
 
@@ -6326,11 +6891,13 @@ begin
 end
 $$;
 
--- from 40_flow/shelve_tokens.sql
--- Sets parked tokens of suspended instances aside, where no tick looks, until their instance is resumed. The instances are locked.
--- Returns:  integer, how many. Writes: token.
-create or replace function bpm_core.shelve_tokens(p_tenant_id text, p_tokens uuid[])
-returns integer
+-- from 40_flow/start_event_subs.sql
+-- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
+-- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
+-- p_starts: the host of the scope around, and the start event. Returns: moving[], leaving the start events.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what empty_scopes and close_starts write.
+create or replace function bpm_core.start_event_subs(p_starts bpm_core.moving[], p_interrupting boolean)
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -6338,22 +6905,52 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
 begin
-  with held as materialized (
-    select t.tenant_id, t.id
-      from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.state, t.workflow_instance_id from bpm_core.token t
-                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-     where t.state = 'Ready' and w.status = 'Suspended')
-  update bpm_core.token t
-     set ready_at = 'infinity'
-    from held h
-   where t.tenant_id = h.tenant_id and t.id = h.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+  if coalesce(cardinality(p_starts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  if p_interrupting then
+    perform bpm_core.empty_scopes((p_starts[1]).tenant_id, bpm_core.scopes_hosted(p_starts));
+    perform bpm_core.close_starts(p_starts);
+  end if;
+  with begun as materialized (
+    select b.tenant_id, b.instance_id, b.version_id, b.node_id, o.id as around_id, n.scope_node_id as sub_node_id,
+           bpm_core.new_id() as host_id, bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_starts) b
+     cross join lateral (select n.scope_node_id from bpm_core.workflow_node n
+                          where n.tenant_id = b.tenant_id and n.workflow_version_id = b.version_id and n.node_id = b.node_id offset 0) n
+     cross join lateral (select s.id, s.state from bpm_core.scope s where s.host_token_id = b.token_id offset 0) o
+     where o.state = 'Open'),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, visit, updated_at)
+    select b.tenant_id, b.host_id, b.instance_id, b.around_id, b.sub_node_id, 'Waiting'::bpm_core.token_state, 1, v_now from begun b
+    union all
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, 'Waiting', 0, v_now from begun b),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select b.tenant_id, b.scope_id, b.instance_id, b.around_id, b.sub_node_id, b.host_id, 1 from begun b),
+  around as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + d.more
+      from (select b.tenant_id, b.around_id, count(*)::integer as more from begun b group by b.tenant_id, b.around_id) d
+     where s.tenant_id = d.tenant_id and s.id = d.around_id),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, 2 * count(*)::integer as more from begun b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, b.host_id, b.sub_node_id,
+           jsonb_build_object('scope', b.scope_id, 'start', b.node_id) from begun b
+    union all
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('parent', b.host_id, 'scope', b.scope_id) from begun b)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from begun b;
+  return coalesce(v_born, '{}');
 end
 $$;
 
@@ -6463,7 +7060,7 @@ begin
      cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
       left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
   started as (
@@ -6526,91 +7123,9 @@ begin
 end
 $$;
 
--- from 40_flow/suspend_process.sql
--- Holds a process: from now on nothing in it moves. No task of it is handed out, no timer fires; what reaches it from outside waits, and what
--- workers answer for tasks in hand is accepted and parked, until bpm.resume_process. Heartbeats go on; commands already written are still sent.
--- Returns:  one row: process_instance_id, status (Suspended, also when it was before).
--- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
--- Writes:   workflow_instance, task_instance, timer, process_instance, history_event, audit_event; of large ones the rest follows by tick (inbox).
--- Locks:    all workflow instances of the process.
-create or replace function bpm.suspend_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, status text)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Suspended', v_actor, p_reason) then
-    perform bpm_core.write_audit(p_tenant_id, v_actor, 'SuspendProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
-  end if;
-  return query select p_process_instance_id, 'Suspended'::text;
-end
-$$;
-
--- from 40_flow/sweep_instance.sql
--- Brings what is inside an instance in line with its status, at most p_limit rows of it: of a suspended one tasks and timers are held; of a
--- running one they are freed, with the tokens and the inbox rows that were set aside. The instance is locked.
--- Returns:  boolean, whether there may be more.
--- Writes:   task_instance, timer, token, inbox, history_event.
-create or replace function bpm_core.sweep_instance(p_tenant_id text, p_instance_id uuid, p_limit integer)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_hold boolean;
-  v_left integer := p_limit;
-begin
-  select w.status = 'Suspended' into v_hold
-    from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status in ('Running', 'Suspended');
-  if not found then
-    return false;
-  end if;
-  -- Parked answers first: their tokens shall not be overtaken by what is freed after them.
-  if not v_hold then
-    v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
-    v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
-  end if;
-  v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
-  v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
-  return v_left <= 0;
-end
-$$;
-
--- from 40_flow/sweep_on.sql
--- One chunk of sweep_instance (the setting engine.sweep_batch_size, 5,000); what is left is done by tick, through a row of the inbox.
--- Writes:   as sweep_instance; inbox.
-create or replace function bpm_core.sweep_on(p_tenant_id text, p_instance_id uuid)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
-    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-    values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
-  end if;
-end
-$$;
-
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
--- Writes:   token, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
+-- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
 create or replace function bpm_core.terminate_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb default null)
 returns void
 language plpgsql volatile
@@ -6644,10 +7159,13 @@ begin
   select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
     into v_hosts
     from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, array(
+    select s.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
-  -- Messages set aside while it was suspended go back to where they came from.
-  perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
   v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
@@ -6715,7 +7233,7 @@ begin
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at > p_now and i.available_at < 'infinity'
+     where i.tenant_id = p_tenant_id and i.available_at > p_now
      order by i.available_at
      limit 1);
   return v_result;
@@ -6816,7 +7334,7 @@ end
 $$;
 
 -- from 40_flow/tick_tokens.sql
--- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -6833,7 +7351,6 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
-  v_ours   uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -6847,8 +7364,7 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
-    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
+    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -6864,13 +7380,15 @@ end
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow; the nearer wins. Called in FROM, where it is inlined.
+-- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- it is inlined.
 -- Returns:  one row, variables jsonb object.
-create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid)
+create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select p.variables || w.variables
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
+              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -6927,54 +7445,6 @@ begin
 end
 $$;
 
--- from 40_flow/turn_process.sql
--- Suspends (p_to Suspended) or resumes (p_to Running) all workflow instances of a process and the process itself.
--- Returns:  boolean, whether anything changed.
--- Raises:   BP404, BP409 it has ended.
--- Writes:   workflow_instance, history_event, process_instance, and what sweep_instance writes. Locks: all instances of the process.
-create or replace function bpm_core.turn_process(p_tenant_id text, p_process_instance_id uuid, p_to bpm_core.workflow_status, p_actor text, p_reason text)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_from    constant bpm_core.workflow_status := case p_to when 'Suspended' then 'Running' else 'Suspended' end::bpm_core.workflow_status;
-  v_status  bpm_core.process_status;
-  v_turning uuid[];
-begin
-  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
-  select p.status into v_status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if v_status not in ('Running', 'Suspended') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, v_status), jsonb_build_object('status', v_status));
-  end if;
-  v_turning := array(
-    select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
-  update bpm_core.workflow_instance w
-     set status = p_to, lock_version = w.lock_version + 1
-    from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
-   where w.tenant_id = i.tenant_id and w.id = i.id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
-  select p_tenant_id, i.id, bpm_core.now(), case p_to when 'Suspended' then 'InstanceSuspended' else 'InstanceResumed' end::bpm_core.history_kind,
-         v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
-    from unnest(v_turning) i(id);
-  perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
-  if v_status::text = p_to::text then
-    return cardinality(v_turning) > 0;
-  end if;
-  -- After tasks and timers in the lock order.
-  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
-  update bpm_core.process_instance p
-     set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  return true;
-end
-$$;
-
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -7004,11 +7474,10 @@ end
 $$;
 
 -- from 50_work/accept_answers.sql
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
--- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
 -- Writes:   task_instance, execution, result, history_event: one row each per answer.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7037,7 +7506,7 @@ begin
        set state = 'Completed'
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
@@ -7049,14 +7518,12 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
-           d.token_id, d.node_id, d.worker_id,
-           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
-                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables) end
+    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
+           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
       from done d
-     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables)::bpm_core.accepted order by d.item)
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
     from done d;
   return coalesce(v_accepted, '{}');
@@ -7095,9 +7562,10 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;
 
@@ -7143,87 +7611,6 @@ begin
 end
 $$;
 
--- from 50_work/apply_answers.sql
--- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same.
--- Writes:   history_event, and what continue_accepted or apply_error write.
-create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_accepted bpm_core.accepted[];
-begin
-  with answer as materialized (
-    select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
-      from unnest(p_rows) r
-     cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
-  standing as materialized (
-    select a.n, a.variables, t.*
-      from answer a
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
-     where k.state = 'Waiting' and k.visit = t.visit),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
-           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
-      from standing s
-     order by s.n)
-  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables)::bpm_core.accepted order by s.n)
-    into v_accepted
-    from standing s;
-  if v_accepted is not null then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
-  end if;
-  perform bpm_core.apply_error(p_tenant_id, r.payload) from unnest(p_rows) r where r.payload ? 'error';
-end
-$$;
-
--- from 50_work/apply_error.sql
--- Under the lock: raises a BPMN error that was parked. Should no boundary catch it any more (the instance was migrated) it is an incident.
--- Writes:   workflow_instance, history_event, and what raise_errors or open_incidents write.
-create or replace function bpm_core.apply_error(p_tenant_id text, p_answer jsonb)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_task     bpm_core.task_instance;
-  v_token    bpm_core.moving;
-  v_uncaught bpm_core.thrown[];
-begin
-  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = (p_answer ->> 'task')::uuid;
-  v_token := (
-    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
-      from bpm_core.token t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-     where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Waiting' and t.visit = r_task.visit);
-  if v_token.token_id is null then
-    return;
-  end if;
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || (p_answer -> 'variables')
-   where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
-          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables'));
-  v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
-  perform bpm_core.open_incidents(array(
-    select row(u.token, 'UncaughtError', format('Error %s at %s is caught by nobody.', u.code, (u.token).node_id),
-               jsonb_build_object('error', p_answer -> 'error'))::bpm_core.trouble
-      from unnest(v_uncaught) u));
-end
-$$;
-
 -- from 50_work/bury_tasks.sql
 -- Failed tasks stop their tokens: one incident and one dead letter each, in the transaction of the failure.
 -- Their last execution row says what went wrong. Writes: token, incident, dead_letter, history_event.
@@ -7258,7 +7645,8 @@ begin
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now
     from bpm_core.open_incidents(v_troubles) i
-   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id) v;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -7344,7 +7732,7 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -7378,9 +7766,10 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, p.variables || w.variables, w.status = 'Suspended'
+         l.lease_until, case when l.scope_id is null then p.variables || w.variables
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -7393,7 +7782,7 @@ $$;
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -7405,25 +7794,17 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
-  v_claimed := array(
-    select c
-      from bpm_core.claim_ready_tasks(
-             p_tenant_id, p_worker,
-             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-             p_limit, p_lease, p_request_id, bpm_core.now()) c);
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
-  end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
-    from unnest(v_claimed) c;
+    from bpm_core.claim_ready_tasks(
+           p_tenant_id, p_worker,
+           array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                   from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+           p_limit, p_lease, p_request_id, bpm_core.now()) c;
 end
 $$;
 
@@ -7433,7 +7814,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
+-- Writes:   task_instance. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -7448,7 +7829,6 @@ declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
   v_claimed bpm_core.claimed_task[];
-  v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -7460,12 +7840,8 @@ begin
              p_tenant_id, p_worker,
              array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
              p_limit, p_lease, p_request_id, v_now) c);
-  v_handed := v_claimed;
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
-  end if;
   tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -7612,7 +7988,6 @@ $$;
 
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
--- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -7630,18 +8005,15 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers   bpm_core.answer[];
-  v_suspended uuid[];
-  v_accepted  bpm_core.accepted[];
-  v_going     bpm_core.accepted[];
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
-  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
-  if cardinality(v_going) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_going);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
+  if cardinality(v_accepted) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
   end if;
   return query
   select a.item, a.task_id,
@@ -7695,8 +8067,9 @@ end
 $$;
 
 -- from 50_work/continue_accepted.sql
--- Moves the tokens of accepted tasks on: patches merged per instance in item order, what else waited on the token closed, then advance.
--- Writes:   workflow_instance once, and whatever the nodes ahead write.
+-- Moves the tokens of accepted tasks on: patches merged per instance in item order (what a scope declares goes there), what else waited on the token
+-- closed, then advance.
+-- Writes:   workflow_instance once, scope, and whatever the nodes ahead write.
 create or replace function bpm_core.continue_accepted(p_tenant_id text, p_accepted bpm_core.accepted[])
 returns void
 language plpgsql volatile
@@ -7706,22 +8079,27 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[];
+  v_accepted bpm_core.accepted[] := p_accepted;
 begin
+  if exists (select from unnest(p_accepted) a where a.scope_id is not null) then
+    v_accepted := array(
+      select row(a.item, a.task_id, a.instance_id, a.token_id, a.node_id, a.attempt,
+                 case when a.scope_id is null then a.variables else bpm_core.patch_scopes(p_tenant_id, a.scope_id, a.variables) end,
+                 a.scope_id)::bpm_core.accepted
+        from (select a.* from unnest(p_accepted) a order by a.item offset 0) a);
+  end if;
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p.patch
     from (select p_tenant_id as tenant_id, a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
-            from unnest(p_accepted) a group by a.instance_id) p
+            from unnest(v_accepted) a group by a.instance_id) p
    where w.tenant_id = p.tenant_id and w.id = p.instance_id;
-  v_leaving := array(
-    select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.advance_isolated(array(
+    select row(p_tenant_id, a.instance_id, w.workflow_version_id, coalesce(a.scope_id, bpm_core.root_scope()), a.token_id, a.node_id, null, null)::bpm_core.moving
       from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
-     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     order by a.item);
-  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
-  perform bpm_core.advance_isolated(v_leaving);
+     order by a.item));
 end
 $$;
 
@@ -7761,11 +8139,10 @@ end
 $$;
 
 -- from 50_work/end_task_in_error.sql
--- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that a boundary
--- will catch is parked while the instance is suspended (p_suspended).
--- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
-create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns bpm.outcome
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7777,21 +8154,18 @@ declare
   v_now    timestamptz := bpm_core.now();
   v_token  bpm_core.moving;
   v_caught boolean;
+  v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
-  if v_caught and p_suspended then
-    perform bpm_core.park_error(p_task, p_error, p_variables);
-    return 'Done'::bpm.outcome;
-  end if;
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
-   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
+  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -7800,7 +8174,8 @@ begin
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables)
+          || v_local);
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
     return 'Done'::bpm.outcome;
@@ -7829,10 +8204,10 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -7860,16 +8235,16 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
   return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
@@ -8016,52 +8391,6 @@ begin
 end
 $$;
 
--- from 50_work/hold_tasks.sql
--- Holds tasks of an instance that nobody has in hand (p_hold), or lets held ones be handed out again, each when its pause is over. Tasks in
--- hand are left alone. The instance is locked.
--- Returns:  integer, how many were found; at most p_limit. Writes: task_instance, history_event. Locks: task_instance.
-create or replace function bpm_core.hold_tasks(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_from  constant bpm_core.task_state := case when p_hold then 'Ready' else 'Held' end::bpm_core.task_state;
-  v_to    constant bpm_core.task_state := case when p_hold then 'Held' else 'Ready' end::bpm_core.task_state;
-  v_found uuid[];
-begin
-  v_found := array(
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state = v_from
-     limit p_limit);
-  if cardinality(v_found) = 0 then
-    return 0;
-  end if;
-  -- A claim may have one of them just now: waited for, then looked at again.
-  perform bpm_core.lock_tasks(p_tenant_id, v_found);
-  with standing as materialized (
-    select t.tenant_id, t.id
-      from unnest(v_found) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = v_from),
-  turned as (
-    update bpm_core.task_instance t
-       set state = v_to, available_at = case when p_hold then t.available_at else greatest(t.available_at, bpm_core.now()) end
-      from standing s
-     where t.tenant_id = s.tenant_id and t.id = s.id
-    returning t.id, t.token_id, t.node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
-         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
-    from turned t;
-  return cardinality(v_found);
-end
-$$;
-
 -- from 50_work/is_completed_by.sql
 -- Did this person complete this user task before, with the same variables?
 -- Returns:  boolean.
@@ -8085,24 +8414,21 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
--- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
+-- Returns:  nothing. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
-returns uuid[]
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_suspended uuid[];
 begin
-  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
+  perform bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
       join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
-  return v_suspended;
 end
 $$;
 
@@ -8131,7 +8457,7 @@ $$;
 -- from 50_work/lock_user_task.sql
 -- Locks a user task that is open.
 -- Returns:  task_instance.
--- Raises:   BP404 there is none, BP409 it is not open any more, BP423 it is held: its instance is suspended.
+-- Raises:   BP404 there is none, BP409 it is not open any more.
 create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
 returns bpm_core.task_instance
 language plpgsql volatile
@@ -8149,8 +8475,6 @@ begin
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
     perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
-  elsif r_task.state = 'Held' then
-    perform bpm_core.fail('BP423', format('User task %s is held: its instance is suspended.', p_task_id), null, 'Resume it first.');
   elsif r_task.state <> 'Ready' then
     perform bpm_core.fail('BP409',
       format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
@@ -8222,9 +8546,9 @@ set jit = off
 as $$
 begin
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
     from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
    cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -8232,7 +8556,7 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -8255,62 +8579,6 @@ begin
      cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level) offset 0) k(position)
      cross join lateral bpm_core.pick_start(k.position, p_now) s
      order by l.level, y.n);
-end
-$$;
-
--- from 50_work/park_answers.sql
--- Parks accepted answers of suspended instances in the inbox, one row for those of one call: kept and counted now, their tokens go on after
--- resume. What else waited on the tokens is closed: an answer that was accepted is not overtaken by a timer that came due meanwhile.
--- Returns:  accepted[], those of the other instances. Writes: inbox, and what close_events writes.
-create or replace function bpm_core.park_answers(p_tenant_id text, p_accepted bpm_core.accepted[], p_suspended uuid[])
-returns bpm_core.accepted[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select p_tenant_id, bpm_core.inbox_id(p.instance_id), 'WorkflowInstance', p.instance_id, 'Answer', jsonb_build_object('answers', p.answers), 'infinity'
-    from (select a.instance_id,
-                 jsonb_agg(jsonb_build_object('task', a.task_id, 'token', a.token_id, 'variables', a.variables) order by a.item) as answers
-            from unnest(p_accepted) a
-           where a.instance_id = any (p_suspended)
-           group by a.instance_id) p;
-  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a where a.instance_id = any (p_suspended)));
-  return array(select a from unnest(p_accepted) a where a.instance_id <> all (p_suspended) order by a.item);
-end
-$$;
-
--- from 50_work/park_error.sql
--- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
--- attempt ends now.
--- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
-create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  update bpm_core.task_instance t
-     set state = 'Cancelled'
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
-  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
-  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
-          'Done', p_error);
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_task.tenant_id, bpm_core.inbox_id(p_task.workflow_instance_id), 'WorkflowInstance', p_task.workflow_instance_id, 'Answer',
-          jsonb_build_object('task', p_task.id, 'token', p_task.token_id, 'variables', p_variables, 'error', p_error - 'variables'), 'infinity');
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
-  perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
 end
 $$;
 
@@ -8377,41 +8645,6 @@ begin
 end
 $$;
 
--- from 50_work/put_back_claimed.sql
--- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
--- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
--- Returns:  claimed_task[], the others. Writes: task_instance, execution.
-create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
-returns bpm_core.claimed_task[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with held as materialized (
-    select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
-      from unnest(p_claimed) c
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.task_id offset 0) t
-     where c.suspended),
-  released as (
-    -- Attempts never fall, so the maximum rises instead.
-    update bpm_core.task_instance t
-       set state = 'Ready', available_at = v_now + interval '1 second', worker_id = null, claimed_at = null, lease_until = null,
-           max_attempts = t.max_attempts + 1
-      from held h
-     where t.tenant_id = h.tenant_id and t.id = h.id
-    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
-  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
-    from released r;
-  return array(select c from unnest(p_claimed) c where not c.suspended);
-end
-$$;
-
 -- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
@@ -8461,12 +8694,11 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_suspended uuid[];
-  v_now       timestamptz;
+  v_now timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -8477,8 +8709,7 @@ begin
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
-       set state = case when t.workflow_instance_id = any (v_suspended) then 'Held' else 'Ready' end::bpm_core.task_state,
-           available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
@@ -8604,8 +8835,7 @@ $$;
 
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
--- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident.
+-- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
 -- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
@@ -8622,18 +8852,15 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay, w.status = 'Suspended' as suspended
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
      cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
     update bpm_core.task_instance t
-       set state        = case when not (f.retryable and t.attempt < t.max_attempts) then 'Failed'
-                               when f.suspended then 'Held' else 'Ready' end::bpm_core.task_state,
+       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
            available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
            worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
@@ -8645,12 +8872,12 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
     select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
            case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
-           case when (e.task).state = 'Failed' then 'Failed' else 'Retrying' end::bpm.outcome, e.error
+           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
       from ended e),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, (e.task).workflow_instance_id, p_now,
-           case when (e.task).state = 'Failed' then 'TaskFailed' else 'TaskRetried' end::bpm_core.history_kind,
+           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
@@ -8664,7 +8891,6 @@ $$;
 
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
--- While the instance is suspended the error is kept; the boundary takes the token on resume.
 -- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
 -- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
@@ -8682,8 +8908,7 @@ declare
   -- The attempt keeps all that was said, so that a repeat can be told from another answer.
   v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
                    || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
-  r_task      bpm_core.task_instance;
-  v_suspended uuid[];
+  r_task  bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
@@ -8691,12 +8916,11 @@ begin
   elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
-  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
   task_id := p_task_id;
   if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
-    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')),
-                                          cardinality(v_suspended) > 0);
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
   else
     outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
     if outcome not in ('Done', 'Failed') then
@@ -8896,7 +9120,7 @@ begin
                             'decided_by', r.decided_by, 'message', r.note),
          v.variables, v_now
     from unnest(p_rejected) r
-   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id, (r.token).scope_id) v;
   perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
                                   jsonb_build_object('code', 'ApprovalRejected'));
 end
@@ -9479,7 +9703,7 @@ begin
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
@@ -9992,9 +10216,9 @@ begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
-           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
-           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
     jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
@@ -10122,36 +10346,6 @@ as $$
     from bpm_core.workflow_node n
     join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
-$$;
-
--- from 80_operation/held_astray.sql
--- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
--- Returns:  rows (kind, id, status: of the instance, state).
-create or replace function bpm_core.held_astray(p_tenant_id text)
-returns table (kind text, id uuid, status bpm_core.workflow_status, state text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select x.kind, x.id, w.status, x.state
-    from (
-      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state, t.state = 'Held' as held
-        from bpm_core.task_instance t
-       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Held')
-      union all
-      select 'timer', t.id, t.workflow_instance_id, t.status::text, t.status = 'Held'
-        from bpm_core.timer t
-       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
-      union all
-      select 'token', t.id, t.workflow_instance_id, 'set aside', true
-        from bpm_core.token t
-       where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
-      union all
-      select 'inbox', i.id, i.target_id, 'set aside', true
-        from bpm_core.inbox i
-       where i.tenant_id = p_tenant_id and i.available_at = 'infinity') x
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = x.workflow_instance_id
-   where x.held <> (w.status = 'Suspended') and (w.status in ('Running', 'Suspended') or x.kind = 'inbox')
-     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
 -- from 80_operation/history_since.sql
@@ -10339,7 +10533,7 @@ $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task, or the answer to it is parked.
+-- a token that rests at a task node has its task.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -10369,11 +10563,6 @@ as $$
                        from bpm_core.task_instance t
                       where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
                         and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
-     and not exists (select
-                       from bpm_core.inbox i
-                      where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
-                        and (i.payload ->> 'token' = k.id::text
-                             or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -10495,8 +10684,7 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
--- held because the instance is suspended, and the other way round.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -10526,10 +10714,6 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
-  union all
-  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
-           jsonb_build_object('instance_status', h.status, 'state', h.state))
-    from bpm_core.held_astray(p_tenant_id) h
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -10588,7 +10772,7 @@ as $$
     from (select t.tenant_id, t.token_id, t.seq, t.kind, row_number() over (partition by t.token_id order by t.seq) as n
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
-   where (s.n = 1) <> (s.kind in ('InstanceStarted', 'TokenBorn'))
+   where case when s.n = 1 then s.kind not in ('InstanceStarted', 'TokenBorn', 'ScopeOpened') else s.kind in ('InstanceStarted', 'TokenBorn') end
   union all
   select bpm_core.violation_of('I-13', m.tenant_id, m.kind, m.id, 'a change without its row in history', m.seen)
     from (select u.* from bpm_core.unrecorded_changes(p_tenant_id) u
@@ -10631,7 +10815,8 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
+                                                             else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
                   and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
@@ -10835,7 +11020,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_27.sql
--- I-27: live_tokens equals the count, and every reference that is not a foreign key points at a row (orphans).
+-- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -10849,6 +11034,21 @@ as $$
                 where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
                 group by k.workflow_instance_id) k on k.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.live_tokens <> coalesce(k.live, 0)
+  union all
+  select bpm_core.violation_of('I-27', s.tenant_id, 'scope', s.id::text, x.rule,
+           jsonb_build_object('state', s.state, 'live_tokens', s.live_tokens, 'counted', coalesce(k.live, 0), 'host', h.state, 'host_node', h.node_id))
+    from bpm_core.scope s
+    left join bpm_core.token h on h.tenant_id = s.tenant_id and h.id = s.host_token_id
+    left join (select k.scope_id, count(*) as live
+                 from bpm_core.token k
+                where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+                group by k.scope_id) k on k.scope_id = s.id
+   cross join lateral (values
+     ('live_tokens is not the count', s.live_tokens <> coalesce(k.live, 0)),
+     ('open without a token in it', s.state = 'Open' and s.live_tokens = 0),
+     ('open, but its host is elsewhere', s.state = 'Open' and (h.state is distinct from 'Waiting' or h.node_id <> s.node_id
+        or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
@@ -11358,9 +11558,8 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
                       'SubscriptionClosed')
-       and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -11375,8 +11574,8 @@ as $$
   select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
     from (
       select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
-             case t.state when 'Completed' then '{TaskCompleted,TaskHeld}' when 'Failed' then '{TaskFailed,ErrorThrown}'
-                          else '{TaskCancelled,ErrorThrown,TaskHeld}' end::text[] as kinds
+             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
         from bpm_core.task_instance t
        where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
       union all
@@ -11517,13 +11716,16 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
-                         'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
-         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
-         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
+                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+                         'TaskHeld', 'TaskReleased') then 'task'
+         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
+                         'ConditionMet', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -11845,7 +12047,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
+         when bpm_core.holds_tokens(f.target_kind) then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -11853,14 +12055,14 @@ select s.tenant_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
-             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
+               then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -11868,9 +12070,10 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
@@ -11925,10 +12128,8 @@ values
   ('discard_dead_letter', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
-  ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
-  ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

@@ -20,12 +20,16 @@ begin
   if not found then
     return false;
   end if;
-  -- Parked answers first: their tokens shall not be overtaken by what is freed after them.
   if not v_hold then
     v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
     v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
   end if;
   v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
+  -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
+  if not v_hold and exists (
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+    return true;
+  end if;
   v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
   return v_left <= 0;
 end

@@ -26,9 +26,10 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
            jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
       from standing s
      order by s.n)
-  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables)::bpm_core.accepted order by s.n)
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
     into v_accepted
     from standing s;
   if v_accepted is not null then
