@@ -25,6 +25,8 @@ begin
   begin
     perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- Afterwards: a sweep looks at what is left.
+    perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
     -- As in drive_isolated: none of it is the fault of a row.
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then

@@ -23,6 +23,5 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
-  perform bpm_core.sweep_on(p_tenant_id, s.target_id) from unnest(p_rows) s where s.kind = 'Sweep';
 end
 $$;

@@ -1,6 +1,6 @@
 -- bpm.suspend_process and bpm.resume_process: nothing in a suspended process moves, nothing that reaches it is lost (C16 as a whole kind).
 begin;
-select plan(69);
+select plan(71);
 select test.deploy_everything() \gset
 create function pg_temp.all_of(p_process_instance_id uuid) returns text[] language sql as $$
   select array_agg(x.what order by x.what) from (
@@ -53,7 +53,7 @@ select is((select concat_ws(' ', c.outcome, c.instance_status) from bpm.complete
 select throws_ok(format('select * from bpm.complete_task(%L, %s, ''{"x": 2}'')', :'task_id', :fencing_token), 'BP409', null, 'another answer is a conflict');
 select is(bpm.run_until_idle() || ' ' || (bpm.get_variables(:'b'))::text || test.standing(:'b')::text, '0 {}{"first Waiting"}', 'nothing moves, no variable changes');
 select is(test.broken(), '{}', 'invariants hold with a parked answer');
-select is(pg_temp.resumed(:'b'), 1, 'resume: it is applied');
+select is(pg_temp.resumed(:'b'), 2, 'resume: it is applied, then what is held is freed');
 select is((bpm.get_variables(:'b'))::text || test.standing(:'b')::text || test.history(:'b', 'Task%')::text, '{"x": 1}{"second Waiting"}{"TaskHeld 1","TaskCompleted 1"}', 'once');
 select is((select concat_ws(' ', c.outcome, c.instance_status) from bpm.complete_task(:'task_id', :fencing_token, '{"x": 1}') c), 'Completed Running', 'a repeat still gets it');
 select is(test.broken(), '{}', 'invariants hold after it');
@@ -91,13 +91,24 @@ select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{work}', 1, interva
 select pg_temp.suspended(:'d') as done \gset
 select bpm.advance_clock(interval '5 minutes') is not null as moved \gset
 select bpm.complete_task(:'task_id', :fencing_token) is not null as completed \gset
-select is(pg_temp.resumed(:'d') || test.status(:'d') || test.visits(:'d', 'fine'), '1Completed1', 'the answer, not the timer, though both were due');
+select is(pg_temp.resumed(:'d') || test.status(:'d') || test.visits(:'d', 'fine'), '2Completed1', 'the answer, not the timer, though both were due');
 select test.start('late') as d \gset
 select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{work}', 1, interval '1 hour') c \gset
 select pg_temp.suspended(:'d') as done \gset
 select bpm.advance_clock(interval '5 minutes') is not null as moved \gset
 select is(pg_temp.resumed(:'d') || test.status(:'d') || test.visits(:'d', 'gave_up'), '1Completed1', 'without an answer the timer fires');
 select is((select c.outcome::text from bpm.complete_tasks(jsonb_build_array(jsonb_build_object('task_id', :'task_id', 'fencing_token', :fencing_token))) c), 'Cancelled', 'and the worker is told');
+
+select test.deploy('outer', '<subProcess id="sub"><startEvent id="in"/>' || test.service('deep') || test.service('deeper') || '<endEvent id="out"/>' || test.flows('in>deep', 'deep>deeper', 'deeper>out') || '</subProcess>'
+  || test.timer('overdue', '<timeDuration>PT1M</timeDuration>', 'sub', false) || '<endEvent id="fine"/><endEvent id="late"/>' || test.flows('start>sub', 'sub>fine', 'overdue>late')) is not null as deployed \gset
+select test.start('outer') as n \gset
+select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{deep}', 1, interval '1 hour') c \gset
+select pg_temp.suspended(:'n') as done \gset
+select bpm.advance_clock(interval '5 minutes') is not null as moved \gset
+select bpm.complete_task(:'task_id', :fencing_token, '{"deep": 1}') is not null as completed \gset
+select pg_temp.resumed(:'n') as done \gset
+select is((select array_agg(h.kind order by h.seq) from bpm.get_history(:'n') h where h.kind in ('TaskCompleted', 'TimerFired')), '{TaskCompleted,TimerFired}', 'of an answer and a timer of the activity around, the answer comes first');
+select is(test.standing(:'n')::text || test.broken()::text, '{"deeper Waiting","sub Waiting"}{}', 'in a sub-process as well');
 
 -- Errors thrown: caught after resume; nobody catches it: an incident at once
 select test.start('everything', '{"amount": 5}', 'S-3') as e \gset
@@ -108,7 +119,7 @@ select is((select concat_ws(' ', t.outcome, t.instance_status) from bpm.throw_er
 select is((select concat_ws(' ', t.outcome, t.instance_status) from bpm.throw_error(:'task_id', :fencing_token, 'card-declined', 'no', '{"y": 2}') t), 'Done Suspended', 'a repeat gets the first answer');
 select is(test.standing(:'e')::text || pg_temp.all_of(:'e')::text || test.broken()::text, '{"charge Waiting","picked Waiting"}{"inbox Answer aside","wait picked Open"}{}', 'it is parked');
 select pg_temp.resumed(:'e') as done \gset
-select is(:done || test.status(:'e') || (bpm.get_variables(:'e') ->> 'y'), '1Completed2', 'the boundary takes the token: the terminate end behind it');
+select is(:done || test.status(:'e') || (bpm.get_variables(:'e') ->> 'y'), '2Completed2', 'the boundary takes the token: the terminate end behind it');
 select test.start('everything', '{"amount": 5}', 'S-4') as f \gset
 select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{reserve}') c \gset
 select pg_temp.suspended(:'f') as done \gset
