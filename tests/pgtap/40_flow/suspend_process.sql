@@ -41,6 +41,8 @@ select is((select array_agg(e.action order by e.at, e.id) from bpm_core.audit_ev
 select is(test.complete_next('charge') is not null, true, 'the task is handed out again');
 select is(test.broken(), '{}', 'invariants hold');
 
+select bpm.cancel_process(:'a') is not null as cancelled \gset
+
 -- Work in hand: accepted and parked, applied once after resume
 select bpm.deploy_bpmn(test.linear('short', 'first', 'second')) is not null as deployed \gset
 select test.start('short') as b \gset
