@@ -23,6 +23,8 @@ CODES = ("e0", "e1")
 """Errors workers throw."""
 
 SIGNALS = ("s0", "s1")
+ALARM = "alarm"
+"""A signal nobody else waits for, or one that begins something would begin it for ever."""
 
 DURATIONS = ("PT1M", "PT2M", "PT5M", "PT9M")
 
@@ -166,7 +168,7 @@ class Drawing:
             kinds += ["escalation", "escalation"]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.6
-        rule = self.chance.choice(codes) if kind == "error" else self._rule(kind)
+        rule = self.chance.choice(codes) if kind == "error" else self._rule(kind, not interrupting)
         event = self.node(f"{kind}-boundary", host=host, interrupting=interrupting, rule=rule)
         body = self.block() if self.chance.random() < 0.5 else self.task()
         self.link(event.id, body.first)
@@ -175,11 +177,11 @@ class Drawing:
         else:
             self.link(body.last, self.node("end").id)
 
-    def _rule(self, kind: str) -> str:
+    def _rule(self, kind: str, beside: bool = False) -> str:
         """A duration, a name or a code. Signals reach every instance that waits, so each graph has
         its own."""
         if kind == "signal":
-            return f"{self.graph.code}_{self.chance.choice(SIGNALS)}"
+            return f"{self.graph.code}_{ALARM if beside else self.chance.choice(SIGNALS)}"
         rules = {"timer": DURATIONS, "message": NAMES, "receive": NAMES, "error": CODES}
         return self.chance.choice(rules.get(kind, CODES))
 
@@ -243,6 +245,17 @@ class Drawing:
         self.link(first.last, split.id)
         return Ends(first.first, last.last)
 
+    def either(self) -> Ends:
+        """An inclusive split and its join; one branch may leave on its own, or be cut off."""
+        split, join = self.node("inclusive"), self.node("inclusive")
+        for n in range(self.chance.randint(2, 3)):
+            body = self.block()
+            flow = self.link(split.id, body.first, self.condition(self._read()) if n else None)
+            self.link(body.last, join.id)
+            if n == 0:
+                split.default = flow.id
+        return Ends(split.id, join.id)
+
     def _sometimes(self) -> Condition | None:
         return self.condition(self._read()) if self.chance.random() < 0.7 else None
 
@@ -282,7 +295,9 @@ class Drawing:
 
     def event_sub(self) -> Ends:
         """An event sub-process in whatever is around, at most two there; beside them a task."""
-        if sum(node.kind == "event-sub" for node in self.graph.inside(self.scope)) < 2:
+        around = self.graph.nodes.get(self.scope)
+        present = sum(node.kind == "event-sub" for node in self.graph.inside(self.scope))
+        if present < 2 and (around is None or around.kind != "event-sub"):
             self._event_sub()
         return self.task()
 
@@ -292,7 +307,8 @@ class Drawing:
         kinds = ["timer", "message", "error", "escalation", *["signal"] * ("signal" in self.blocks)]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.5
-        start = self.node(f"{kind}-start", rule=self._rule(kind), interrupting=interrupting)
+        rule = self._rule(kind, beside=True)
+        start = self.node(f"{kind}-start", rule=rule, interrupting=interrupting)
         body = self.block()
         self.link(start.id, body.first)
         self.link(body.last, self.node("end").id)
@@ -354,9 +370,8 @@ class Drawing:
         first, last = self.node("parallel"), self.node("exclusive")
         layers = [[first.id]]
         for _ in range(chance.randint(2, 3)):
-            kinds = chance.choices(
-                ("service", "parallel", "exclusive", "manual"), k=chance.randint(2, 3)
-            )
+            several = ("service", "parallel", "exclusive", "manual", "inclusive", "inclusive")
+            kinds = chance.choices(several, k=chance.randint(2, 3))
             layers.append([self.node(kind).id for kind in kinds])
         layers.append([last.id])
         for above, below in pairwise(layers):
@@ -368,9 +383,10 @@ class Drawing:
         return Ends(first.id, last.id)
 
     def _mesh_flow(self, source: Node, target: str) -> None:
-        if source.kind != "exclusive" or not source.default:
+        chooses = source.kind.endswith("clusive")
+        if not chooses or not source.default:
             flow = self.link(source.id, target)
-            if source.kind == "exclusive":
+            if chooses:
                 source.default = flow.id
         else:
             self.link(source.id, target, self.condition(self._read()))
@@ -379,7 +395,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
-        *("sub", "event_sub", "fling", "escalate", "signal"),
+        *("either", "sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )

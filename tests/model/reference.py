@@ -28,15 +28,19 @@ FIRST = ("terminate", "error-end", "escalation", "escalation-end")
 """Within a hop these come first: they may end others."""
 
 
+Path = tuple[tuple[str, int], ...]
+
+
 class Disagreement(AssertionError):
     """The engine did what cannot be, or is not where it should be."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Something from outside. ``token`` is the engine's name of the token it happened to, ``path``
-    those of the scopes around it, the outermost first, each with the token that hosts it. They
-    tell twins apart and mean nothing else.
+    """Something from outside. ``path`` are the scopes around the token it happened to, the
+    outermost first: the node of each and its number among those of that node in the scope around.
+    ``hosted`` is the same for the scope the token itself hosts. ``token`` is the engine's name of
+    the token: it tells twins apart and means nothing else.
 
     * ``task``: the task at ``node`` was completed with ``variables``.
     * ``event``: the timer, message or signal of ``node`` came, with ``variables``.
@@ -49,7 +53,8 @@ class Decision:
     kind: Literal["task", "event", "error", "failed", "revived", "variables"]
     node: str = ""
     token: str = ""
-    path: tuple[tuple[str, str], ...] = ()
+    path: Path = ()
+    hosted: Path = ()
     variables: dict[str, Any] = field(default_factory=dict)
     code: str = ""
 
@@ -60,13 +65,14 @@ class Decision:
 
 @dataclass(eq=False)
 class Scope:
-    """The inside of a sub-process, or of the process itself. ``name``: what the engine calls it,
-    once that is known. ``closed``: no event sub-process begins in it any more. ``spent``: timers of
-    event sub-processes that are used up."""
+    """The inside of a sub-process, or of the process itself. ``number``: the how manieth of its
+    node in the scope around. ``closed``: no event sub-process begins in it any more. ``spent``:
+    timers of event sub-processes that are used up. ``opened``: how many scopes were inside."""
 
     node: str
     host: Token | None
-    name: str = ""
+    number: int = 0
+    opened: Counter[str] = field(default_factory=Counter)
     closed: bool = False
     spent: set[str] = field(default_factory=set)
 
@@ -100,7 +106,7 @@ class Interpreter:
         self.root = Scope("", None)
         self.tokens: list[Token] = []
         self.passed: Counter[str] = Counter()
-        self._starved = False
+        self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
 
     # -- looking ----------------------------------------------------------------------------
@@ -142,24 +148,27 @@ class Interpreter:
         starts = [self.graph.nodes[self.graph.start_of(sub)] for sub in subs]
         return [start for start in starts if not kind or start.kind == f"{kind}-start"]
 
-    def _starves(self) -> bool:
-        """Whether all that is left waits at joins that nobody will complete, or around them."""
-        states = {token.state for token in self.tokens}
-        return "joining" in states and states <= {"joining", "hosting"}
-
     @property
-    def starved(self) -> bool:
-        """Whether it once came to that; whoever is told need not be told that it passed."""
-        return self._starved and self.status == "Running"
+    def starved(self) -> int:
+        """In how many scopes all that was left once waited at joins that nobody would complete."""
+        return len(self._starved) if self.status == "Running" else 0
+
+    def _note_starved(self) -> None:
+        for scope in self._scopes():
+            states = {token.state for token in self.tokens if token.scope is scope}
+            if states == {"joining"} and scope not in self._starved:
+                self._starved.append(scope)
 
     def stuck(self) -> Counter[str]:
         """Where tokens cannot go on without help."""
         return Counter(token.node for token in self.tokens if token.state == "stuck")
 
     def busy(self) -> bool:
-        """Whether something can still happen. An error end that nobody catches is for good."""
+        """Whether something has to happen yet. What may begin beside a join that starved need not,
+        and an error end that nobody catches is for good."""
         stuck = [node for node in self.stuck() if not self._throws(node)]
-        return bool(self.offers() or stuck)
+        open_ = [o for o in self.offers() if self.graph.nodes[o.split()[1]].interrupting]
+        return bool(open_ or stuck)
 
     def _throws(self, name: str) -> bool:
         node = self.graph.nodes.get(name)
@@ -225,7 +234,7 @@ class Interpreter:
             scope.spent.add(start.id)
         host, _ = self._born(scope, start.scope)
         host.state = "hosting"
-        return [self._born(Scope(start.scope, host), start.id + BEHIND)]
+        return [self._born(self._open(start.scope, host), start.id + BEHIND)]
 
     def _find(self, decision: Decision) -> Token | None:
         """The token it is about; ``None``: the process itself. Those the engine calls the same are
@@ -233,23 +242,26 @@ class Interpreter:
         at = self._resting_place(decision.node)
         if "" in at:
             return None
-        scope = self.root
-        for name, host in decision.path:
-            scope = self._inside(scope, name, host)
+        if decision.hosted:
+            return self._at(decision.hosted).host
+        scope = self._at(decision.path)
         return self._known([t for t in self.tokens if t.scope is scope and t.node in at], decision)
 
-    def _inside(self, scope: Scope, name: str, host: str) -> Scope:
-        """The scope the engine calls so, inside another."""
-        hosted = [s for s in self._scopes() if s.host is not None and s.host.scope is scope]
-        known = [s for s in hosted if s.name == name]
-        fresh = [s for s in hosted if not s.name and s.host and s.host.name in ("", host)]
-        fresh.sort(key=lambda s: s.host is not None and s.host.name != host)
-        if not known and not fresh:
-            raise Disagreement(f"there is no scope {name} but {[s.node for s in hosted]}")
-        found = (known or fresh)[0]
-        assert found.host is not None
-        found.name, found.host.name = name, host
+    def _at(self, path: Path) -> Scope:
+        """The scope of a path."""
+        found = self.root
+        for node, number in path:
+            inside = [s for s in self._scopes() if s.host is not None and s.host.scope is found]
+            inside = [s for s in inside if (s.node, s.number) == (node, number)]
+            if not inside:
+                raise Disagreement(f"there is no scope {path}, tokens are at {self.standing()}")
+            found = inside[0]
         return found
+
+    def _open(self, node: str, host: Token) -> Scope:
+        around = host.scope
+        around.opened[node] += 1
+        return Scope(node, host, around.opened[node])
 
     def _known(self, here: list[Token], decision: Decision) -> Token:
         resting = [token for token in here if token.state != "joining"]
@@ -313,6 +325,7 @@ class Interpreter:
             self.tokens.remove(token)
 
     def _empty(self, scope: Scope) -> None:
+        self._starved = [s for s in self._starved if s is not scope]
         for token in [t for t in self.tokens if t.scope is scope]:
             self._kill_inside(token)
             self._die(token)
@@ -334,7 +347,7 @@ class Interpreter:
             leaving = [(t, n) for t, n in leaving if t.alive] + self._end_scopes()
             if not leaving:
                 leaving = self._settle()
-        self._starved = self._starved or self._starves()
+        self._note_starved()
         if not self.tokens:
             self.status = "Completed"
 
@@ -351,7 +364,7 @@ class Interpreter:
         """Over which flows a token leaves."""
         token.name, token.spent, token.via, token.state = "", set(), "", "moving"
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
-        if not done and not self.graph.nodes[node].kind.endswith("clusive"):
+        if not done and not self._chooses(node):
             self.passed[node] += 1
             done = True
         chosen = self._chosen(node)
@@ -364,6 +377,11 @@ class Interpreter:
             return [(token, chosen[0])]
         self._die(token)
         return [(self._born(token.scope, node)[0], flow) for flow in chosen]
+
+    def _chooses(self, node: str) -> bool:
+        """Whether passing it and choosing the way on is one; a join is passed first."""
+        kind, several = self.graph.nodes[node].kind, len(self.graph.incoming(node)) > 1
+        return kind == "exclusive" or (kind == "inclusive" and not several)
 
     def _chosen(self, node: str) -> list[Flow] | None:
         """The flows taken; ``None``: it cannot be decided, or there is none."""
@@ -399,7 +417,7 @@ class Interpreter:
             return self._escalate(token, node)
         token.state = {"inclusive": "joining", "sub": "hosting"}.get(node.kind, "resting")
         if node.kind == "sub":
-            return [self._born(Scope(node.id, token), self.graph.start_of(node.id))]
+            return [self._born(self._open(node.id, token), self.graph.start_of(node.id))]
         return []
 
     def _error_end(self, token: Token, node: Node) -> Leaving:
@@ -422,13 +440,13 @@ class Interpreter:
         token.state = "joining"
         here = self._beside(token)
         joined = [next((t for t in here if t.via == flow), None) for flow in flows]
+        first, *others = [t for t in joined if t is not None]
         if None in joined:
             return []
-        for other in joined:
-            if other is not None and other is not token:
-                self._die(other)
-        token.state = "moving"
-        return [(token, token.node)]
+        for other in others:
+            self._die(other)
+        first.state = "moving"
+        return [(first, first.node)]
 
     def _end_scopes(self) -> Leaving:
         """A scope in which nobody is left ends; its host goes on. That of an event sub-process has
@@ -448,13 +466,18 @@ class Interpreter:
                     leaving.append((host, host.node))
 
     def _settle(self) -> Leaving:
-        """Nothing moves: an inclusive join that nobody can reach any more fires."""
-        for token in self.tokens:
-            waits = token.state == "joining" and self.graph.nodes[token.node].kind == "inclusive"
-            if waits and not self._awaited(token):
-                filled = {t.via for t in self._beside(token)}
-                return self._join(token, sorted(filled))
-        return []
+        """Nothing moves: every inclusive join that nobody can reach any more fires, once."""
+        waiting = {
+            (token.node, id(token.scope)): token
+            for token in self.tokens
+            if token.state == "joining" and self.graph.nodes[token.node].kind == "inclusive"
+        }
+        firing = [token for token in waiting.values() if not self._awaited(token)]
+        leaving: Leaving = []
+        for token in firing:
+            flows = {t.via for t in self._beside(token)}
+            leaving += self._join(token, sorted(flows))
+        return leaving
 
     def _beside(self, token: Token) -> list[Token]:
         """Tokens that wait at the same join."""
@@ -469,8 +492,9 @@ class Interpreter:
         filled one, without passing the join."""
         filled = {t.via for t in self._beside(token)}
         for other in self.tokens:
-            if other.scope is token.scope and other.node != token.node:
-                reached = self._reach(other.node, token.node)
+            elsewhere = other.node != token.node or other.state != "joining"
+            if other.scope is token.scope and elsewhere:
+                reached = self._reach(other.node.removesuffix(BEHIND), token.node)
                 if reached and not reached & filled:
                     return True
         return False
