@@ -26,11 +26,11 @@ as $$
   flow as (
     select f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.implied, f.source_id) as source_id, f.target_id,
            f.is_default, f.condition_source, f.language, f.condition, f.problem,
-           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord
+           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord, f.condition_tree
       from unnest(p_flows) f
       left join source s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
     union all
-    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1
+    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1, null
       from drawn d where d.implied is not null
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
