@@ -88,16 +88,7 @@ class Engine:
         )  # fmt: skip
 
     def lease(self, task: Row) -> int:
-        """Claim one task of a worker or a person; its fencing token."""
-        if task["task_type"] == "bpm:user":
-            self.call("claim_user_task", task_id=task["task_id"],
-                      actor=task["assignee"] or WORKER)  # fmt: skip
-            found = self.rows(
-                "select t.fencing_token from bpm.task t where t.tenant_id = %s and t.task_id = %s",
-                self.tenant,
-                task["task_id"],
-            )
-            return int(found[0]["fencing_token"])
+        """Claim one task of a worker; its fencing token."""
         claimed = self.call("claim_tasks", worker=WORKER, types=(task["task_type"],),
                             limit=1000, lease="1 day")  # fmt: skip
         mine = [row for row in claimed if str(row["task_id"]) == task["task_id"]]

@@ -17,7 +17,7 @@ FAULTS_OF_THE_ENGINE = {"AdvanceFailed", "InboxPoisoned", "BP500"}
 """Incidents that no file may cause."""
 _EXPECTED_ERRORS = {"BP409", "BP404", "BP410"}
 """Somebody else was faster: a boundary event, a timer that fell due."""
-_MAX_REFUSED = 3
+_MAX_REFUSED = 1
 _NOT_A_VISIT = {
     *("TimerStarted", "TimerCancelled", "TimerHeld", "TimerReleased", "MessageAwaited"),
     *("SignalAwaited", "ConditionAwaited", "SubscriptionClosed"),
@@ -268,6 +268,9 @@ class Play:
                 call("complete_task", task_id=what["task_id"],
                      fencing_token=self.engine.lease(what),
                      variables=player.answer(run, action.node))  # fmt: skip
+            case "error" if what["task_type"] == "bpm:user":
+                call("throw_user_task_error", task_id=what["task_id"], error_code=action.code,
+                     message="thrown by a stub", actor=what["assignee"] or WORKER)  # fmt: skip
             case "error":
                 call("throw_error", task_id=what["task_id"], fencing_token=self.engine.lease(what),
                      error_code=action.code, message="thrown by a stub")  # fmt: skip
