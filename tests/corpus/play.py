@@ -116,11 +116,12 @@ class Play:
         return run
 
     def finish(self, run: Run) -> None:
-        """Cancel a run that did not end."""
-        if run.status in {"Running", "Created"}:
-            self.engine.call("cancel_process", process_instance_id=run.instance, reason=run.reason,
-                             actor=WORKER)  # fmt: skip
-            self.engine.settle()
+        """Cancel a run that did not end, and what timers and signals started beside it."""
+        for code in self.drawing.processes:
+            for instance in self.engine.instances(code, running=True):
+                self.engine.call("cancel_process", process_instance_id=instance,
+                                 reason=run.reason or None, actor=WORKER)  # fmt: skip
+        self.engine.settle()
 
     # -- starting ------------------------------------------------------------------------------
 
@@ -138,13 +139,9 @@ class Play:
         elif "signal" in events:
             self.engine.call("broadcast_signal", name=start.name, payload=variables)
         elif "timer" in events:
-            due = self.engine.rows(
-                "select min(t.due_at) as due from bpm_core.timer t"
-                " where t.tenant_id = %s and t.status = 'Scheduled' and t.token_id is null",
-                self.engine.tenant,
-            )
-            if due[0]["due"] is not None:
-                self.engine.advance_to(due[0]["due"])
+            due = self.engine.start_timer(run.process, start.id)
+            if due is not None:
+                self.engine.advance_to(due)
         self.engine.settle()
         fresh = [i for i in self.engine.instances(run.process) if i not in known]
         if fresh:
