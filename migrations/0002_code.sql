@@ -2323,7 +2323,10 @@ as $$
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
-    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+    from node n where n.outgoing = 0 and n.tag not in ('endEvent', 'boundaryEvent') and not n.unconnected
+  union all
+  select bpm_core.warning('ImplicitEnd', format('%s has no outgoing flow: its path ends there.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag = 'boundaryEvent' and not n.unconnected
   union all
   select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
     from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected
@@ -2623,8 +2626,8 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
--- something first.
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
+-- something first, or the end of a path that a boundary event begins and that leads nowhere.
 -- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
 create or replace function bpm_core.implied_node(
   p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
@@ -2634,6 +2637,7 @@ as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
+    when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -3000,8 +3004,9 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; the end behind an end event that
+-- throws something, and behind a boundary event that nothing leads away from. The node added is <id>:split, <id>:choice, <id>:inclusive or
+-- <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
