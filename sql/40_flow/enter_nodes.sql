@@ -47,6 +47,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then

@@ -163,6 +163,13 @@ _OTHERS = {
         )
     ],
     "transaction": [_scope("transaction")],
+    "callActivity": [
+        _line('<callActivity id="n" calledElement="p"/>'),
+        *(
+            _line('<callActivity id="n" calledElement="p"/>', _attached(_TRIGGERS[trigger]))
+            for trigger in ("timer", "message", "signal", "error", "escalation")
+        ),
+    ],
     "adHocSubProcess": [_scope("adHocSubProcess")],
     "multiInstanceLoopCharacteristics": [
         _line(_TASK.format("<multiInstanceLoopCharacteristics/>"))
