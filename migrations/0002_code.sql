@@ -654,7 +654,7 @@ as $$
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
-      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+      case when p_incoming > 1 then 'InclusiveJoin' when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end
     when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
@@ -2572,7 +2572,6 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
@@ -2717,11 +2716,91 @@ as $$
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
     when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
     when p_outgoing > 1 then ':split'
   end
+$$;
+
+-- from 20_catalog/inclusive_flow_rows.sql
+-- The flows into the inclusive joins of a version, numbered scope by scope.
+create or replace function bpm_core.inclusive_flow_rows(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns setof bpm_core.inclusive_flow
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select f.tenant_id, f.workflow_version_id, f.target_id, f.flow_id, x.place,
+         min(x.place) over (partition by f.target_id), (count(*) over (partition by f.target_id))::integer
+    from (select f as flow, (row_number() over (partition by n.scope_node_id order by f.target_id, f.flow_id))::integer - 1 as place
+            from unnest(p_flows) f
+            join unnest(p_nodes) n on n.node_id = f.target_id
+           where f.target_kind = 'InclusiveJoin') x
+   cross join lateral (select (x.flow).*) f
+$$;
+
+-- from 20_catalog/inclusive_reach_rows.sql
+-- For every node the flows into inclusive joins of its scope that a token standing there can reach without passing the join they lead into.
+-- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. Swept over all nodes,
+-- in turns from the ends and from the starts, until nothing changes: once for a graph without circles, a few times for one with.
+create or replace function bpm_core.inclusive_reach_rows(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[])
+returns setof bpm_core.inclusive_reach
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_index  record;
+  v_first  integer[];
+  v_last   integer[];
+  v_target integer[];
+  v_place  integer[];
+  v_keep   bit varying[];
+  v_reach  bit varying[];
+  v_order  integer[];
+  v_swept  boolean[];
+  v_again  boolean := false;
+  v_bits   bit varying;
+  v_node   integer;
+  v_to     integer;
+begin
+  select i.* into r_index from bpm_core.index_inclusive(p_nodes, p_flows, p_places) i;
+  v_first := (r_index.graph).first_place;
+  v_last := (r_index.graph).last_place;
+  v_target := (r_index.graph).targets;
+  v_place := r_index.flow_place;
+  v_keep := r_index.keep;
+  v_reach := r_index.nothing;
+  v_order := bpm_core.postorder(r_index.graph);
+  v_swept := array_fill(false, array[cardinality(v_order)]);
+  loop
+    foreach v_node in array v_order loop
+      v_bits := v_reach[v_node];
+      for v_at in v_first[v_node] .. v_last[v_node] loop
+        v_to := v_target[v_at];
+        v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
+        if v_place[v_at] is not null then
+          v_bits := set_bit(v_bits, v_place[v_at], 1);
+        end if;
+        -- What is behind a flow backwards may have changed after it was looked at.
+        v_again := v_again or not v_swept[v_to];
+      end loop;
+      if v_bits <> v_reach[v_node] then
+        v_reach[v_node] := v_bits;
+        v_again := v_again or v_swept[v_node];
+      end if;
+      v_swept[v_node] := true;
+    end loop;
+    exit when not v_again;
+    v_again := false;
+    v_order := array(select o.node from unnest(v_order) with ordinality o(node, ord) order by o.ord desc);
+  end loop;
+  return query
+    select (p_nodes[1]).tenant_id, (p_nodes[1]).workflow_version_id, x.node_id, x.reach
+      from unnest(r_index.node_ids, v_reach, r_index.nothing) x(node_id, reach, nothing)
+     where x.reach <> x.nothing;
+end
 $$;
 
 -- from 20_catalog/index_graph.sql
@@ -2751,6 +2830,48 @@ as $$
     array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
     array(select s.target from sorted s order by s.place),
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+$$;
+
+-- from 20_catalog/index_inclusive.sql
+-- The graph around inclusive joins as arrays: the nodes of every scope that has one, numbered; the targets of node i are
+-- targets[first_place[i] .. last_place[i]]. Boundary events count as targets of their host, the start events of event sub-processes do not:
+-- they are in a scope of their own.
+-- Returns:  one row; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
+--           into it; nothing, of every node, has as many zeros as its scope has such flows.
+create or replace function bpm_core.index_inclusive(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[],
+  out node_ids text[], out graph bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with here as (select n.node_id, n.attached_to, n.element, coalesce(n.scope_node_id, '') as scope_id from unnest(p_nodes) n),
+  entry as materialized (select p.node_id, p.flow_id, p.place, p.first_place, p.flows from unnest(p_places) p),
+  scope as materialized (
+    select h.scope_id, max(e.place) + 1 as width, repeat('0', max(e.place) + 1)::bit varying as nothing
+      from entry e join here h on h.node_id = e.node_id group by h.scope_id),
+  own as (select distinct e.node_id, e.first_place, e.flows from entry e),
+  node as materialized (
+    select h.*, s.width, s.nothing, (row_number() over (order by h.node_id))::integer as ord from here h join scope s on s.scope_id = h.scope_id),
+  edge as (
+    select s.ord as source, t.ord as target, e.place
+      from unnest(p_flows) f
+      join node s on s.node_id = f.source_id
+      join node t on t.node_id = f.target_id and t.scope_id = s.scope_id
+      left join entry e on e.flow_id = f.flow_id
+    union all
+    select h.ord, b.ord, null from node b join node h on h.node_id = b.attached_to and h.scope_id = b.scope_id where b.element <> 'startEvent'),
+  sorted as materialized (select e.*, (row_number() over (order by e.source, e.target))::integer as at from edge e),
+  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source)
+  select array_agg(n.node_id order by n.ord),
+         row(array_agg(coalesce(p.first_place, 1) order by n.ord), array_agg(coalesce(p.last_place, 0) order by n.ord),
+             array(select s.target from sorted s order by s.at), '{}')::bpm_core.graph_index,
+         array(select s.place from sorted s order by s.at),
+         array_agg(case when o.flows is not null then
+                     (repeat('1', o.first_place) || repeat('0', o.flows) || repeat('1', n.width - o.first_place - o.flows))::bit varying end order by n.ord),
+         array_agg(n.nothing order by n.ord)
+    from node n
+    left join span p on p.source = n.ord
+    left join own o on o.node_id = n.node_id
 $$;
 
 -- from 20_catalog/index_value.sql
@@ -2959,7 +3080,7 @@ $$;
 
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
--- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
 -- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
 -- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
@@ -2979,7 +3100,10 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$')
+                 when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent'
+                 else case when d.tag = 'inclusiveGateway' then 'InclusiveSplit' else 'ParallelFork' end
+               end::bpm_core.node_kind,
                null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -3859,6 +3983,51 @@ begin
 end
 $$;
 
+-- from 20_catalog/postorder.sql
+-- The nodes of a graph, each after all that it leads to, as far as circles allow.
+-- Returns:  integer[], the numbers of the nodes.
+create or replace function bpm_core.postorder(p_graph bpm_core.graph_index)
+returns integer[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count  integer := coalesce(cardinality(p_graph.first_place), 0);
+  v_last   integer[] := p_graph.last_place;
+  v_target integer[] := p_graph.targets;
+  v_next   integer[] := p_graph.first_place;
+  v_seen   boolean[] := array_fill(false, array[v_count]);
+  v_stack  integer[] := array_fill(0, array[v_count]);
+  v_order  integer[] := '{}'::integer[];
+  v_depth  integer;
+  v_node   integer;
+  v_to     integer;
+begin
+  for v_root in 1 .. v_count loop
+    continue when v_seen[v_root];
+    v_seen[v_root] := true;
+    v_depth := 1;
+    v_stack[1] := v_root;
+    while v_depth > 0 loop
+      v_node := v_stack[v_depth];
+      if v_next[v_node] > v_last[v_node] then
+        v_order := v_order || v_node;
+        v_depth := v_depth - 1;
+      else
+        v_to := v_target[v_next[v_node]];
+        v_next[v_node] := v_next[v_node] + 1;
+        if not v_seen[v_to] then
+          v_seen[v_to] := true;
+          v_depth := v_depth + 1;
+          v_stack[v_depth] := v_to;
+        end if;
+      end if;
+    end loop;
+  end loop;
+  return v_order;
+end
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -3938,8 +4107,8 @@ $$;
 -- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
---           process_workflow_binding, process_definition.
+-- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
+--           process_version, process_workflow_binding, process_definition.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -3975,6 +4144,7 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
     insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
     values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
     insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
@@ -4407,6 +4577,27 @@ begin
       else bpm_core.instant_value(v_at at time zone 'UTC') end;
   end if;
   return null;
+end
+$$;
+
+-- from 20_catalog/store_inclusive_joins.sql
+-- Keeps what the inclusive joins of a new version need to know of their graph: nothing when it has none.
+-- Writes:   inclusive_flow, inclusive_reach.
+create or replace function bpm_core.store_inclusive_joins(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_places bpm_core.inclusive_flow[];
+begin
+  if not exists (select from unnest(p_nodes) n where n.kind = 'InclusiveJoin') then
+    return;
+  end if;
+  v_places := array(select r from bpm_core.inclusive_flow_rows(p_nodes, p_flows) r);
+  insert into bpm_core.inclusive_flow select r.* from unnest(v_places) r;
+  insert into bpm_core.inclusive_reach select r.* from bpm_core.inclusive_reach_rows(p_nodes, p_flows, v_places) r;
 end
 $$;
 
@@ -5386,6 +5577,13 @@ begin
 end
 $$;
 
+-- from 40_flow/blocks_join.sql
+-- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
+create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
+returns boolean
+language sql immutable parallel safe
+as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bits # p_bits $$;
+
 -- from 40_flow/broadcast_signal.sql
 -- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
@@ -5751,7 +5949,7 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -5767,9 +5965,10 @@ begin
   with open as materialized (
     select i.tenant_id, i.id
       from unnest(p_hosts) h
-     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
-     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+     where i.tenant_id = h.tenant_id and i.state = 'Open'
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -6016,6 +6215,7 @@ $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
+-- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6035,8 +6235,15 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
+  v_inclusive   boolean;
+  v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
+  v_inclusive := exists (
+    select
+      from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
+     cross join lateral (select from bpm_core.inclusive_flow f
+                          where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
@@ -6058,9 +6265,10 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
+      v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6070,17 +6278,26 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
+    if v_inclusive then
+      v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
+    if v_inclusive and cardinality(v_arriving) = 0 then
+      v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
   if cardinality(v_arriving) > 0 then
     perform bpm_core.park_tokens(v_arriving, v_hops);
+    if v_inclusive then
+      perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched)), v_hops);
+    end if;
   end if;
   if cardinality(v_waiting) > 0 then
     perform bpm_core.open_waits(v_waiting);
   end if;
   if cardinality(v_joining) > 0 then
-    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+    perform bpm_core.note_starved_joins(v_joining);
   end if;
 end
 $$;
@@ -6127,7 +6344,8 @@ begin
   if p_incident.code = 'InboxPoisoned' then
     perform bpm_core.revive_inbox(p_incident);
   elsif p_incident.code = 'JoinStarved' then
-    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+    perform bpm_core.note_starved_joins(array[row(p_incident.tenant_id, p_incident.workflow_instance_id, null, (p_incident.detail ->> 'scope')::uuid, null, null,
+                                                  null, null)::bpm_core.moving]);
   end if;
 end
 $$;
@@ -6163,6 +6381,8 @@ begin
   end;
   if v_count = 1 then
     perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+    -- It stands somewhere else than before, so that an inclusive join may wait for it no longer.
+    perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(p_arriving));
   else
     -- Halving costs a logarithm of subtransactions when one token among many is bad.
     perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);
@@ -6571,6 +6791,65 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_inclusive_joins.sql
+-- KIND inclusive join: the token waits. Whether the join fires is decided when nothing moves any more (fire_inclusive_joins). The first
+-- token over a flow since the last firing belongs to the round that is collected, the next one over the same flow to the round after it.
+-- Returns:  moving[], none. Writes: token, inclusive_join, parallel_join_arrival, history_event.
+create or replace function bpm_core.enter_inclusive_joins(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with arrival as materialized (
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
+           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+           + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
+      from unnest(p_arriving) a
+     cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
+                          where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
+                            and p.flow_id = a.flow_id offset 0) p
+      left join lateral (
+        select j.round
+          from bpm_core.inclusive_join j
+         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+        offset 0) j on true
+      left join lateral (
+        select r.round
+          from bpm_core.parallel_join_arrival r
+         where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.instance_id and r.scope_id = a.scope_id
+           and r.node_id = a.node_id and r.flow_id = a.flow_id
+         order by r.round desc
+         limit 1) before on true),
+  kept as (
+    insert into bpm_core.parallel_join_arrival (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round, token_id)
+    select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id, a.round, a.token_id
+      from arrival a),
+  rested as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+      from arrival a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
+      from arrival a)
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+         bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
+    from arrival a
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+  on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+    set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_inclusive_splits.sql
 -- KIND inclusive split: the token ends, one is born for every flow that is true (one without a condition always is); the default only when none is.
 -- A condition that cannot be decided, or no flow at all, stops the token with an incident; then none of the flows is taken (law 6).
@@ -6668,6 +6947,8 @@ begin
       return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
+    when 'InclusiveJoin' then
+      return bpm_core.enter_inclusive_joins(p_arriving);
     when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
@@ -6998,6 +7279,74 @@ begin
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
   end loop;
   return null;
+end
+$$;
+
+-- from 40_flow/fire_inclusive_joins.sql
+-- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
+-- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
+-- fire do, each once: what they send on has to come to rest before the next round.
+-- One token that blocks is remembered, and the others are looked at only when that one no longer does. It is picked by the random end of its id:
+-- whatever the order in which n branches end, they are all looked at about ln(n) times.
+-- p_touched: tokens whose instance and scope something moved or ended in. Returns: moving[], the survivors, leaving.
+-- Writes:   inclusive_join, and what fire_joins and next_inclusive_rounds write.
+create or replace function bpm_core.fire_inclusive_joins(p_touched bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rounds  bpm_core.parallel_join[];
+begin
+  with pending as materialized (
+    select j.*, w.workflow_version_id
+      from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
+     cross join lateral (select j.* from bpm_core.inclusive_join j
+                          where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     where j.waiting > 0
+       and not exists (
+         select
+           from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
+                  where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
+            and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
+  seen as materialized (
+    select p.*, s.here, s.blocker
+      from pending p
+     cross join lateral (
+       select count(*) filter (where t.state = 'Waiting' and t.node_id = p.node_id) as here,
+              (array_agg(t.id order by right(t.id::text, 12))
+                 filter (where (t.state <> 'Waiting' or t.node_id <> p.node_id) and bpm_core.blocks_join(r.bits, p.filled)))[1] as blocker
+         from (select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id = '00000000-0000-0000-0000-000000000000' and t.workflow_instance_id = p.workflow_instance_id
+                  and t.scope_id = p.scope_id
+               union all
+               select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+        cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
+        where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
+  kept as (
+    -- None of its tokens is live: the scope was ended.
+    update bpm_core.inclusive_join j
+       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+      from seen s
+     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
+       and (s.blocker is not null or s.here = 0))
+  select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
+    into v_rounds
+    from seen s
+   where s.blocker is null and s.here > 0;
+  if v_rounds is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  return bpm_core.next_inclusive_rounds(v_rounds);
 end
 $$;
 
@@ -7784,12 +8133,51 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
+-- from 40_flow/next_inclusive_rounds.sql
+-- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
+-- Until they come to rest the survivors are Executing, on no flow: a join that is looked at meanwhile must not take them for waiting.
+-- Returns:  moving[], the survivors, leaving. Writes: inclusive_join, token, and what fire_joins writes.
+create or replace function bpm_core.next_inclusive_rounds(p_rounds bpm_core.parallel_join[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.parallel_join select r.* from unnest(p_rounds) r;
+  v_leaving := bpm_core.fire_joins(p_rounds);
+  update bpm_core.inclusive_join j
+     set round = r.round + 1, waiting = j.waiting - r.joined, blocked_by = null, filled = coalesce(x.filled, j.filled # j.filled)
+    from (select r.*, w.workflow_version_id
+            from unnest(p_rounds) r
+           cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                                where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w offset 0) r
+   cross join lateral (
+     select bit_or(set_bit(repeat('0', p.flows)::bit varying, p.place - p.first_place, 1)) as filled
+       from bpm_core.inclusive_flow p
+      cross join lateral (select from bpm_core.parallel_join_arrival a
+                           where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                             and a.node_id = r.node_id and a.flow_id = p.flow_id and a.round = r.round + 1 offset 0) a
+      where p.tenant_id = r.tenant_id and p.workflow_version_id = r.workflow_version_id and p.node_id = r.node_id) x
+   where j.tenant_id = r.tenant_id and j.workflow_instance_id = r.workflow_instance_id and j.scope_id = r.scope_id and j.node_id = r.node_id;
+  update bpm_core.token t
+     set state = 'Executing', via_flow_id = null, version = t.version + 1
+    from unnest(v_leaving) l
+   where t.tenant_id = l.tenant_id and t.id = l.token_id;
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
--- or around one.
--- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
--- Writes:   incident, history_event.
-create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
+-- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
+-- Once per scope while it is open.
+-- p_joining: tokens whose instance and scope is looked at. Writes: incident, history_event.
+create or replace function bpm_core.note_starved_joins(p_joining bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7800,29 +8188,40 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with starved as materialized (
-    select w.id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
-                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
+  with recursive around as (
+    select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m
+    union
+    -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
+    select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
+      from around a
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+     where a.scope_id <> bpm_core.root_scope()),
+  starved as materialized (
+    select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
+      from around d
+     cross join lateral (select w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+      left join lateral (select s.live_tokens from bpm_core.scope s where s.tenant_id = d.tenant_id and s.id = d.scope_id offset 0) s on true
      cross join lateral (
-       select coalesce(sum(j.joined), 0) as waiting,
-              jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
-         from bpm_core.parallel_join j
-        where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
-       -- Hosts of scopes wait for what is inside.
-       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
-                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
-       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
-                        where o.state = 'Open' and o.code = 'JoinStarved')),
+       select coalesce(sum(x.joined), 0) as waiting,
+              jsonb_agg(jsonb_build_object('node', x.node_id, 'round', x.round, 'expected', x.expected, 'joined', x.joined)) as joins
+         from (select j.node_id, j.round, j.expected, j.joined from bpm_core.parallel_join j
+                where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id and j.fired_at is null
+               union all
+               select i.node_id, i.round, length(i.filled), i.waiting from bpm_core.inclusive_join i
+                where i.tenant_id = d.tenant_id and i.workflow_instance_id = d.instance_id and i.scope_id = d.scope_id and i.waiting > 0) x) j
+     -- At the root the counter is that of the whole instance: a token inside a sub-process has its host at the root, which waits at no join.
+     where w.status = 'Running' and j.waiting > 0 and j.waiting = coalesce(s.live_tokens, w.live_tokens)
+       and not exists (select from (select o.state, o.code, o.detail from bpm_core.incident o where o.workflow_instance_id = d.instance_id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved' and o.detail ->> 'scope' = d.scope_id::text)),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
-    select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
-           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'), jsonb_build_object('joins', s.joins), v_now
+    select s.tenant_id, s.incident_id, s.instance_id, s.joins -> 0 ->> 'node', 'JoinStarved',
+           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'),
+           jsonb_build_object('joins', s.joins, 'scope', s.scope_id), v_now
       from starved s)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
-  select p_tenant_id, s.id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
+  select s.tenant_id, s.instance_id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
     from starved s;
 end
 $$;
@@ -9448,6 +9847,27 @@ begin
      limit 1);
   return v_result;
 end
+$$;
+
+-- from 40_flow/token_reach.sql
+-- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
+-- comes over the flow it is on. Called in FROM, where it is inlined.
+-- p_join: the join it is asked for. Returns: one row, bits.
+create or replace function bpm_core.token_reach(
+  p_tenant_id text, p_version_id uuid, p_join text, p_first_place integer, p_filled bit varying, p_node_id text, p_flow_id text)
+returns table (bits bit varying)
+language sql stable
+as $$
+  select case
+    when p_node_id = p_join and p_flow_id is not null then
+      (select set_bit(p_filled # p_filled, p.place - p.first_place, 1)
+         from bpm_core.inclusive_flow p
+        where p.tenant_id = p_tenant_id and p.workflow_version_id = p_version_id and p.node_id = p_join and p.flow_id = p_flow_id)
+    else
+      (select substring(r.reach from p_first_place + 1 for length(p_filled))
+         from bpm_core.inclusive_reach r
+        where r.tenant_id = p_tenant_id and r.workflow_version_id = p_version_id and r.node_id = p_node_id)
+  end
 $$;
 
 -- from 40_flow/token_variables.sql
@@ -12578,7 +12998,8 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_06.sql
--- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals. An inclusive join takes one
+-- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -12586,7 +13007,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
-           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
            (select count(*)
               from bpm_core.parallel_join_arrival a
               join bpm_core.workflow_flow f
@@ -12610,7 +13031,9 @@ as $$
     left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
-     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('expected is not the number of incoming flows',
+      case when r.kind = 'InclusiveJoin' then r.expected > r.incoming else r.expected is distinct from r.incoming end),
+     ('an inclusive join that did not fire keeps a round', r.kind = 'InclusiveJoin' and not r.fired),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
@@ -12623,6 +13046,13 @@ as $$
                        from bpm_core.parallel_join j
                       where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
                         and j.node_id = a.node_id and j.round = a.round)
+     and not exists (select
+                       from bpm_core.inclusive_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round <= a.round)
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
+    from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
 $$;
 
 -- from 80_operation/invariant_i_07.sql
@@ -13724,6 +14154,73 @@ as $$
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
      and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+$$;
+
+-- from 80_operation/unsettled_inclusive_joins.sql
+-- Inclusive joins of running instances that do not say what waits at them, or that wait although they may fire. Which flows a token can still
+-- come over is found here by walking the flows of the graph backwards, not from what was worked out at deploy.
+-- Returns:  rows (workflow_instance_id, node_id, rule, seen).
+create or replace function bpm_core.unsettled_inclusive_joins(p_tenant_id text)
+returns table (workflow_instance_id uuid, node_id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive waits as materialized (
+    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id,
+           coalesce(a.flows, '{}') as flows, coalesce(a.arrivals, 0) as arrivals, coalesce(a.live, 0) as live
+      from bpm_core.inclusive_join j
+      join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
+      left join lateral (
+        select array_agg(a.flow_id) filter (where a.round = j.round) as flows, count(*) as arrivals,
+               count(*) filter (where k.state = 'Waiting' and k.node_id = j.node_id) as live
+          from bpm_core.parallel_join_arrival a
+          join bpm_core.token k on k.tenant_id = a.tenant_id and k.id = a.token_id
+         where a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id
+           and a.node_id = j.node_id and a.round >= j.round) a on true
+     where j.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')),
+  -- Steps backwards; a boundary event is reached from its host.
+  step as materialized (
+    select f.workflow_version_id, f.source_id, f.target_id, f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_tenant_id and f.workflow_version_id in (select w.workflow_version_id from waits w)
+    union all
+    select n.workflow_version_id, n.attached_to, n.node_id, null
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id in (select w.workflow_version_id from waits w)
+       and n.attached_to is not null and n.element <> 'startEvent'),
+  -- From which nodes a flow into a join is reached without passing the join.
+  reaching (workflow_version_id, join_id, flow_id, node_id) as (
+    select s.workflow_version_id, s.target_id, s.flow_id, s.source_id
+      from step s
+     where (s.workflow_version_id, s.target_id) in (select w.workflow_version_id, w.node_id from waits w where w.live > 0)
+    union
+    select r.workflow_version_id, r.join_id, r.flow_id, s.source_id
+      from reaching r
+      join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
+     where r.node_id <> r.join_id),
+  blocked as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+      from waits w
+      join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
+       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
+     cross join lateral (
+       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
+         from (select r.flow_id
+                 from reaching r
+                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
+               union all
+               select k.via_flow_id where k.node_id = w.node_id) x) c
+     group by w.workflow_instance_id, w.scope_id, w.node_id)
+  select w.workflow_instance_id, w.node_id, x.rule,
+         jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
+    from waits w
+    left join blocked b on b.workflow_instance_id = w.workflow_instance_id and b.scope_id = w.scope_id and b.node_id = w.node_id
+   cross join lateral (values
+     ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
+     ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
+     ('some of what waits is no longer there', w.live <> w.arrivals),
+     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+   where w.live > 0 and x.broken
 $$;
 
 -- from 80_operation/upkeep_checks.sql
