@@ -7827,12 +7827,12 @@ begin
        cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
                             where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
        where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
-    if v_host.token_id is null then
-      return false;
-    elsif (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
+    exit when v_host.token_id is null;
+    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
       return true;
     end if;
   end loop;
+  return false;
 end
 $$;
 
