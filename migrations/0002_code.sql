@@ -6576,13 +6576,13 @@ begin
   perform bpm_core.host_tokens(p_arriving);
   v_waits := bpm_core.arm_boundaries(p_arriving);
   v_calls := bpm_core.prepare_calls(p_arriving);
-  v_troubles := array(select row(c.host, c.problem, c.message, jsonb_strip_nulls(c.detail))::bpm_core.trouble from unnest(v_calls) c where c.problem is not null);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
   if cardinality(v_troubles) > 0 then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
     v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
   end if;
-  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where c.problem is null));
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
 end
 $$;
 
@@ -8764,6 +8764,7 @@ begin
   return array(
     select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
+               row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
                     when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
@@ -8771,7 +8772,7 @@ begin
                     when s.workflow_version_id is null
                       then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
                     when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
-               jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)
+               jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed))::bpm_core.trouble
              )::bpm_core.call
       from unnest(p_hosts) h
      cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t

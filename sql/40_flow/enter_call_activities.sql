@@ -18,12 +18,12 @@ begin
   perform bpm_core.host_tokens(p_arriving);
   v_waits := bpm_core.arm_boundaries(p_arriving);
   v_calls := bpm_core.prepare_calls(p_arriving);
-  v_troubles := array(select row(c.host, c.problem, c.message, jsonb_strip_nulls(c.detail))::bpm_core.trouble from unnest(v_calls) c where c.problem is not null);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
   if cardinality(v_troubles) > 0 then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
     v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
   end if;
-  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where c.problem is null));
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
 end
 $$;

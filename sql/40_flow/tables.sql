@@ -56,7 +56,7 @@ create type bpm_core.catch as (
 -- A call activity about to call: the token at it, what it calls, the ids drawn; or why it cannot.
 create type bpm_core.call as (
   host bpm_core.moving, process_instance_id uuid, code text, process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text,
-  child_id uuid, token_id uuid, visit integer, depth integer, inputs jsonb, problem text, message text, detail jsonb);
+  child_id uuid, token_id uuid, visit integer, depth integer, inputs jsonb, trouble bpm_core.trouble);
 
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
