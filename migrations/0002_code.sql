@@ -8772,7 +8772,7 @@ begin
                     when s.workflow_version_id is null
                       then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
                     when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
-               jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed))::bpm_core.trouble
+               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
              )::bpm_core.call
       from unnest(p_hosts) h
      cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
