@@ -576,11 +576,6 @@ create type bpm_core.catch as (
   host         bpm_core.moving
 );
 
--- A call activity about to call: the token at it, what it calls, the ids drawn; or why it cannot.
-create type bpm_core.call as (
-  host bpm_core.moving, process_instance_id uuid, code text, process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text,
-  child_id uuid, token_id uuid, visit integer, depth integer, inputs jsonb, trouble bpm_core.trouble);
-
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
   reached_at timestamptz,
@@ -648,7 +643,6 @@ create table bpm_core.workflow_instance (
   parent_token_id     uuid,
   ends_process        boolean not null default true,
   depth               smallint not null default 0,
-  inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
   live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
@@ -661,11 +655,8 @@ create table bpm_core.workflow_instance (
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
   check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
-create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
 comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
-comment on column bpm_core.workflow_instance.parent_token_id is 'Of an instance that a call activity called: the token that waits there. trigger_key is that token and its visit.';
-comment on column bpm_core.workflow_instance.inputs is 'Of a called instance: what it was given; it sees this in the place of the process variables.';
 comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
 
 create table bpm_core.scope (
@@ -729,7 +720,7 @@ create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_of_scope on bpm_core.token (scope_id) where scope_id <> '00000000-0000-0000-0000-000000000000';
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
-comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by; infinity: set aside until its instance is resumed. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
@@ -867,7 +858,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Sweep')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -876,7 +867,9 @@ create table bpm_core.inbox (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
 -- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
+create index inbox_of_target on bpm_core.inbox (target_id, id);
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
+comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';
 
 create table bpm_core.incident (
   tenant_id            text collate "C" not null default '',
@@ -914,7 +907,7 @@ create type bpm_core.slot_scan as (
   position bpm_core.pick_position);
 create type bpm_core.claimed_task as (
   slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
-  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
 create type bpm_core.answer as (

@@ -253,9 +253,9 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
-      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.sweep_batch_size', 1, 100000),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -649,7 +649,6 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
-    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -1081,7 +1080,6 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1467,76 +1465,6 @@ begin
     when v_groups is null and p_lane is not null then array[p_lane]
     else '{}' end;
 end
-$$;
-
--- from 20_catalog/drawn_calls.sql
--- What call activities call and what they hand over: the called element and its binding, the mappings in and out, as Camunda, Flowable and Zeebe write them.
--- Without mappings in, all is handed over; without mappings out, what the called steps wrote comes back.
--- Returns:  one row per call activity: node_pos, spec {code, binding, version, inputs, all_in, outputs, all_out} for the node's expressions, and problem.
-create or replace function bpm_core.drawn_calls(p_elements bpm_core.bpmn_element[])
-returns table (node_pos integer, spec jsonb, problem text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with activity as materialized (
-    select e.pos, e.attributes from unnest(p_elements) e where e.space = 'bpmn' and e.tag = 'callActivity'),
-  extension as materialized (
-    select a.pos as node_pos, x.pos, x.space, x.tag, x.attributes
-      from activity a
-      join unnest(p_elements) h on h.parent = a.pos and h.space = 'bpmn' and h.tag = 'extensionElements'
-      join unnest(p_elements) x on x.parent = h.pos),
-  mapping as materialized (
-    select m.node_pos, m.pos, m.direction, m.target, m.source, c.tree, c.problem
-      from (
-        select x.node_pos, x.pos, x.tag as direction, btrim(x.attributes ->> 'target') as target,
-               coalesce('${' || btrim(x.attributes ->> 'source') || '}', x.attributes ->> 'sourceExpression') as source
-          from extension x
-         where x.space in ('camunda', 'flowable') and x.tag in ('in', 'out') and x.attributes ->> 'target' <> ''
-        union all
-        select x.node_pos, y.pos, case y.tag when 'input' then 'in' else 'out' end, btrim(y.attributes ->> 'target'), btrim(y.attributes ->> 'source')
-          from extension x
-          join unnest(p_elements) y on y.parent = x.pos
-         where x.space = 'zeebe' and x.tag = 'ioMapping' and y.tag in ('input', 'output')) m
-     cross join lateral bpm_core.compile_expression(m.source) c),
-  mapped as (
-    select m.node_pos,
-           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'in') as inputs,
-           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'out') as outputs,
-           min('its mapping to ' || m.target || ' cannot be read: ' || m.problem) as problem
-      from mapping m
-     group by m.node_pos),
-  said as (
-    select x.node_pos,
-           bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
-           bool_or(x.tag = 'calledElement') as zeebe,
-           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
-           min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
-           coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
-           coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
-      from extension x
-     group by x.node_pos),
-  call as (
-    select a.pos, coalesce(s.process_id, nullif(btrim(a.attributes ->> 'calledElement'), '')) as code, m.inputs, m.outputs, m.problem,
-           lower(coalesce(a.attributes ->> 'camunda:calledElementBinding', s.binding,
-                          case when a.attributes ->> 'flowable:sameDeployment' = 'true' then 'deployment' end, 'latest')) as binding,
-           a.attributes ->> 'camunda:calledElementVersion' as version, coalesce(s.zeebe, false) as zeebe,
-           coalesce(s.all_in, false) as all_in, coalesce(s.all_out, false) as all_out, coalesce(s.none_in, false) as none_in, coalesce(s.none_out, false) as none_out
-      from activity a
-      left join mapped m on m.node_pos = a.pos
-      left join said s on s.node_pos = a.pos)
-  select c.pos,
-         jsonb_strip_nulls(jsonb_build_object(
-           'code', e.tree, 'source', c.code, 'binding', c.binding, 'version', case when c.version ~ '^\d{1,9}$' then c.version::integer end,
-           'inputs', coalesce(c.inputs, case when c.none_in then '[]'::jsonb end),
-           'all_in', case when c.all_in or (c.zeebe and not c.none_in and c.inputs is not null) then true end,
-           'outputs', coalesce(c.outputs, case when c.none_out then '[]'::jsonb end), 'all_out', case when c.all_out then true end)),
-         case when c.code is null then 'it names no process to call'
-              when e.problem is not null then format('what it calls cannot be read: %s', e.problem)
-              when c.binding not in ('latest', 'deployment', 'version') then format('its binding %s is not known', quote_literal(left(c.binding, 50)))
-              when c.binding = 'version' and coalesce(c.version, '') !~ '^\d{1,9}$' then 'it is bound to a version without naming its number'
-              else c.problem end
-    from call c
-   cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
 -- from 20_catalog/drawn_message.sql
@@ -2030,21 +1958,6 @@ create or replace function bpm_core.fault(p_code text, p_message text, p_node_id
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
-
--- from 20_catalog/find_call_faults.sql
--- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
-create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
-           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
-           'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
-    from unnest(p_nodes) n
-    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
-   where n.tag = 'callActivity' and c.problem is not null
-$$;
 
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
@@ -3119,33 +3032,6 @@ as $$
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
-$$;
-
--- from 20_catalog/map_values.sql
--- What mappings make of variables: one value per target, each from its compiled expression.
--- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_mapping jsonb;
-  v_value   jsonb;
-begin
-  mapped := '{}'::jsonb;
-  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
-    if v_value is null then
-      mapped := null;
-      failed := v_mapping - 'tree';
-      return;
-    end if;
-    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
-  end loop;
-end
 $$;
 
 -- from 20_catalog/member_tree.sql
@@ -4476,7 +4362,6 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
-  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -4491,10 +4376,8 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
-    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -5153,159 +5036,10 @@ begin
 end
 $$;
 
--- from 40_flow/apply_call_ends.sql
--- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
--- its steps wrote. A caller that no longer waits for it hears nothing.
--- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
-create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_troubles bpm_core.trouble[];
-  v_leaving  bpm_core.moving[];
-begin
-  with ended as materialized (
-    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
-      from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
-     cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
-                          where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
-     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
-                          where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
-     cross join lateral (
-       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
-         from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select p_tenant_id, (e.host).instance_id, bpm_core.now(), 'CallCompleted', (e.host).token_id, (e.host).node_id,
-           jsonb_build_object('child', e.child_id, 'variables', e.mapped) || bpm_core.local_names(p_tenant_id, (e.host).scope_id, e.mapped)
-      from ended e
-     where e.mapped is not null),
-  patched as (
-    update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (e.host).scope_id, e.mapped)
-      from ended e
-     where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
-  select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
-           filter (where e.mapped is not null),
-         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
-                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
-    into v_leaving, v_troubles
-    from ended e;
-  perform bpm_core.open_incidents(v_troubles);
-  if v_leaving is not null then
-    perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-    perform bpm_core.advance_isolated(v_leaving);
-  end if;
-end
-$$;
-
--- from 40_flow/apply_call_escalations.sql
--- Under the instance locks: escalations that called processes have thrown and none of them caught. Who catches them goes on from there; further out they
--- are passed on. Writes: history_event, inbox, and what follow_catch and the paths ahead write.
-create or replace function bpm_core.apply_call_escalations(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_catch bpm_core.catch;
-  r_call  record;
-begin
-  for r_call in select h.* from bpm_core.waiting_hosts(p_tenant_id, p_rows) h order by h.inbox_id loop
-    v_catch := bpm_core.find_catch(r_call.host, 'EscalationBoundary', r_call.payload ->> 'code');
-    perform bpm_core.bump_instances(p_tenant_id, array[(r_call.host).instance_id]);
-    if v_catch.node_id is null then
-      perform bpm_core.escalate_to_caller(r_call.host, r_call.payload ->> 'code');
-      continue;
-    end if;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (p_tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
-            jsonb_build_object('host', (v_catch.host).node_id, 'code', r_call.payload ->> 'code')
-            || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
-    perform bpm_core.advance_isolated(bpm_core.follow_catch(v_catch));
-  end loop;
-end
-$$;
-
--- from 40_flow/apply_call_failures.sql
--- Under the instance locks: called processes have failed. With an error code it is a BPMN error at the call activity, which its boundary events, or those
--- further out, may catch; else, or if nobody does, an incident there: resolving it calls anew.
--- Writes:   history_event, incident, and what raise_errors writes.
-create or replace function bpm_core.apply_call_failures(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_failed   bpm_core.thrown[];
-  v_uncaught bpm_core.thrown[];
-begin
-  with failed as materialized (
-    select row_number() over (order by h.inbox_id) as n, h.host, h.payload from bpm_core.waiting_hosts(p_tenant_id, p_rows) h),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select p_tenant_id, (f.host).instance_id, bpm_core.now(), 'CallFailed', (f.host).token_id, (f.host).node_id,
-           jsonb_build_object('child', f.payload -> 'child', 'status', f.payload -> 'status', 'code', f.payload #> '{detail,code}')
-      from failed f)
-  select array_agg(row(f.n, f.host, f.payload #>> '{detail,code}', f.payload #>> '{detail,message}')::bpm_core.thrown) into v_failed
-    from failed f;
-  if v_failed is null then
-    return;
-  end if;
-  perform bpm_core.bump_instances(p_tenant_id, array(select (f.token).instance_id from unnest(v_failed) f));
-  v_uncaught := array(select f from unnest(v_failed) f where f.code is null)
-                || bpm_core.raise_errors(array(select f from unnest(v_failed) f where f.code is not null));
-  perform bpm_core.close_waits(array(select u.token from unnest(v_uncaught) u));
-  perform bpm_core.open_incidents(array(
-    select row(u.token, 'CalledProcessFailed', format('What call activity %s called has failed%s.', (u.token).node_id, ' with the error ' || u.code),
-               jsonb_build_object('code', u.code, 'message', u.message))::bpm_core.trouble
-      from unnest(v_uncaught) u));
-end
-$$;
-
--- from 40_flow/apply_calls.sql
--- Under the instance locks: what called instances and their callers have to tell each other.
--- Writes:   as the functions of each kind.
-create or replace function bpm_core.apply_calls(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_kind record;
-begin
-  for r_kind in select r.kind, array_agg(r) as some from unnest(p_rows) r group by r.kind order by r.kind loop
-    case r_kind.kind
-      when 'CallEnded' then
-        perform bpm_core.apply_call_ends(p_tenant_id, r_kind.some);
-      when 'CallFailed' then
-        perform bpm_core.apply_call_failures(p_tenant_id, r_kind.some);
-      when 'CallEscalated' then
-        perform bpm_core.apply_call_escalations(p_tenant_id, r_kind.some);
-      when 'Cancel' then
-        perform bpm_core.cancel_called(p_tenant_id, r_kind.some);
-    end case;
-  end loop;
-end
-$$;
-
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
+-- Those of suspended instances are set aside.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -5316,47 +5050,64 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_first bpm_core.inbox[];
-  v_some  bpm_core.inbox[];
+  v_parked integer;
+  v_first  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
-  v_first := array(
-    select distinct on (i.target_id) i
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
-      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
-     order by i.target_id, i.id);
+  v_parked := bpm_core.park_inbox(p_tenant_id, p_rows);
+  v_first := bpm_core.next_inbox_rows(p_tenant_id, p_rows);
   if cardinality(v_first) = 0 then
-    return 0;
+    return v_parked;
   end if;
   begin
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_messages(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_signals(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind not in ('Message', 'Signal'));
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_calls(p_tenant_id, v_some);
-    end if;
+    perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- Afterwards: a sweep looks at what is left.
+    perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
     -- As in drive_isolated: none of it is the fault of a row.
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
+        return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
-        return 0;
+        return v_parked;
       end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
-  return cardinality(v_first);
+  return v_parked + cardinality(v_first);
+end
+$$;
+
+-- from 40_flow/apply_inbox_rows.sql
+-- Under the instance locks: what each kind of inbox row does.
+-- Writes:   what the functions named write.
+create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Message');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_messages(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Signal');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_signals(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Answer' order by f.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_answers(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5630,56 +5381,6 @@ begin
 end
 $$;
 
--- from 40_flow/called_version.sql
--- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
--- Returns:  no row when there is none that can be started.
-create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_version integer := case when p_binding = 'version' then p_version end;
-begin
-  if p_binding = 'deployment' then
-    select v.version into v_version
-      from bpm_core.workflow_version c
-     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
-     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
-                          where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
-     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
-     order by v.version desc
-     limit 1;
-  end if;
-  if p_binding = 'latest' or v_version is not null then
-    return query select s.* from bpm_core.startable_version(p_tenant_id, p_code, v_version) s;
-  end if;
-end
-$$;
-
--- from 40_flow/cancel_called.sql
--- Under the instance locks: cancels instances whose callers no longer want them. What they have called themselves hears it by its own inbox row, so a deep
--- tree goes level by level. Writes: as terminate_instances.
-create or replace function bpm_core.cancel_called(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  perform bpm_core.terminate_instances(p_tenant_id, array(
-    select w.id
-      from unnest(p_rows) r
-     cross join lateral (select w.id, w.status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = r.target_id offset 0) w
-     where w.status in ('Running', 'Suspended')), 'Cancelled', '{"caller": true}');
-end
-$$;
-
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
@@ -5700,16 +5401,12 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
-  end if;
+  perform bpm_core.check_reason(p_reason);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
-     -- What they have called hears of it through the inbox, level by level.
-     and w.parent_token_id is null);
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
@@ -5824,6 +5521,21 @@ begin
 end
 $$;
 
+-- from 40_flow/check_reason.sql
+-- The reason an operator gives.
+-- Raises:   BP422 too long.
+create or replace function bpm_core.check_reason(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+end
+$$;
+
 -- from 40_flow/check_running.sql
 -- Refuses repairs of instances that are not running.
 -- Raises:   BP409 final, BP423 suspended.
@@ -5880,26 +5592,6 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
-end
-$$;
-
--- from 40_flow/close_calls.sql
--- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
--- Writes:   inbox.
-create or replace function bpm_core.close_calls(p_tenant_id text, p_hosts uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', c.id, 'Cancel', jsonb_build_object('caller', k.id), bpm_core.now()
-    from unnest(p_hosts) k(id)
-   cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
-   where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
 end
 $$;
 
@@ -6063,9 +5755,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
--- with all that is inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
+-- inside. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -6085,7 +5777,6 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
-  perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
 end
 $$;
@@ -6464,9 +6155,8 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
--- caller hears of it.
--- The instances carry their final status already. Writes: history_event, process_instance, inbox.
+-- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
+-- The instances carry their final status already. Writes: history_event, process_instance.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -6478,17 +6168,16 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
-  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
-    into v_processes, v_called
-    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
-                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
+  v_processes := array(
+    select w.process_instance_id
+      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
+     where w.ends_process);
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -6496,9 +6185,6 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
-  if v_called is not null then
-    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
-  end if;
 end
 $$;
 
@@ -6555,37 +6241,6 @@ begin
 end
 $$;
 
--- from 40_flow/enter_call_activities.sql
--- KIND call activity: the token rests, and the called process begins as a workflow instance of its own within the same process instance, pinned to its
--- version. It sees what the inputs map, or all the caller sees, as it is now. Its end comes back through the inbox.
--- Returns:  moving[]: the message waits of boundary events, and the first tokens of the called instances.
--- Writes:   token, workflow_instance, history_event, incident; subscription, timer.
-create or replace function bpm_core.enter_call_activities(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_waits    bpm_core.moving[];
-  v_calls    bpm_core.call[];
-  v_troubles bpm_core.trouble[];
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  v_waits := bpm_core.arm_boundaries(p_arriving);
-  v_calls := bpm_core.prepare_calls(p_arriving);
-  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
-  if cardinality(v_troubles) > 0 then
-    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
-    perform bpm_core.open_incidents(v_troubles);
-    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
-  end if;
-  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
-end
-$$;
-
 -- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
 -- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
@@ -6633,8 +6288,7 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
--- caller catches it. Nobody does: an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
 -- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -6654,9 +6308,6 @@ begin
         from unnest(p_arriving) a
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
-  if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
-  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
@@ -6690,7 +6341,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
@@ -6971,8 +6622,6 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'CallActivity' then
-      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7195,31 +6844,6 @@ begin
 end
 $$;
 
--- from 40_flow/escalate_to_caller.sql
--- Hands an escalation nobody in its instance catches to the caller, if somebody there or further out does.
--- Returns:  boolean, whether somebody does. Writes: inbox.
-create or replace function bpm_core.escalate_to_caller(p_token bpm_core.moving, p_code text)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  if not bpm_core.is_caught_by_caller(p_token, 'EscalationBoundary', p_code) then
-    return false;
-  end if;
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select w.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'CallEscalated',
-         jsonb_build_object('child', w.id, 'host', t.id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'code', p_code), bpm_core.now()
-    from bpm_core.workflow_instance w
-   cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
-   where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
-  return true;
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -7414,7 +7038,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next.
+-- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -7425,32 +7049,42 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_done  integer;
   v_fired bpm_core.timer[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
-    select distinct on (t.token_id) t.tenant_id, t.id
+    select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
-  fired as (
+  turned as (
     update bpm_core.timer t
-       set status = 'Fired'
+       set status = case when f.suspended then 'Held' else 'Fired' end::bpm_core.timer_status
       from first f
      where t.tenant_id = f.tenant_id and t.id = f.id
-    returning t.*)
-  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
-    from fired f;
+    returning t as timer, f.suspended),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select p_tenant_id, (f.timer).workflow_instance_id, p_now, 'TimerHeld', (f.timer).token_id, (f.timer).node_id, 'Scheduled', 'Held',
+           jsonb_build_object('timer', (f.timer).id)
+      from turned f
+     where f.suspended)
+  select count(*)::integer, array_agg(f.timer::bpm_core.timer order by (f.timer).due_at, (f.timer).id) filter (where not f.suspended)
+    into v_done, v_fired
+    from turned f;
   if v_fired is null then
-    return 0;
+    return v_done;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return cardinality(v_fired);
+  return v_done;
 end
 $$;
 
@@ -7554,6 +7188,63 @@ begin
     perform bpm_core.count_in_scopes(v_leaving, p_arriving);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/free_inbox.sql
+-- Makes inbox rows that were set aside while their instance was suspended due again, the oldest first.
+-- p_limit: at most so many; null: all. Returns: integer, how many. Writes: inbox. The instance is locked.
+create or replace function bpm_core.free_inbox(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with parked as materialized (
+    select i.tenant_id, i.id
+      from bpm_core.inbox i
+     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+     order by i.id
+     limit p_limit)
+  update bpm_core.inbox i
+     set available_at = bpm_core.now()
+    from parked p
+   where i.tenant_id = p.tenant_id and i.id = p.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- from 40_flow/free_tokens.sql
+-- Lets tick go on with tokens it set aside while their instance was suspended.
+-- Returns:  integer, how many. Writes: token. The instance is locked.
+create or replace function bpm_core.free_tokens(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with shelved as materialized (
+    select t.tenant_id, t.id
+      from (select t.tenant_id, t.id, t.state, t.ready_at from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+     limit p_limit)
+  update bpm_core.token t
+     set ready_at = bpm_core.now()
+    from shelved s
+   where t.tenant_id = s.tenant_id and t.id = s.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -7675,6 +7366,43 @@ begin
 end
 $$;
 
+-- from 40_flow/hold_timers.sql
+-- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
+-- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
+create or replace function bpm_core.hold_timers(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.timer_status := case when p_hold then 'Scheduled' else 'Held' end::bpm_core.timer_status;
+  v_to    constant bpm_core.timer_status := case when p_hold then 'Held' else 'Scheduled' end::bpm_core.timer_status;
+  v_count integer;
+begin
+  with found as materialized (
+    select m.tenant_id, m.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     cross join lateral (select m.tenant_id, m.id, m.status from bpm_core.timer m where m.token_id = t.id offset 0) m
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Waiting', 'Failed') and m.tenant_id = t.tenant_id and m.status = v_from
+     limit p_limit),
+  turned as (
+    update bpm_core.timer m
+       set status = v_to, due_at = case when p_hold then m.due_at else greatest(m.due_at, bpm_core.now()) end
+      from found f
+     where m.tenant_id = f.tenant_id and m.id = f.id
+    returning m.id, m.token_id, m.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TimerHeld' else 'TimerReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('timer', t.id)
+    from turned t;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/holds_tokens.sql
 -- Whether a token that enters a node of this kind rests there until something happens.
 create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
@@ -7706,11 +7434,12 @@ begin
 end
 $$;
 
--- from 40_flow/insert_calls.sql
--- Creates the instances that call activities call, each with its first token.
--- Returns:  moving[], the first tokens, leaving their start events. Writes: workflow_instance, token, history_event.
-create or replace function bpm_core.insert_calls(p_calls bpm_core.call[])
-returns bpm_core.moving[]
+-- from 40_flow/inbox_id.sql
+-- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
+-- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
+-- Returns:  uuid.
+create or replace function bpm_core.inbox_id(p_instance_id uuid)
+returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -7718,27 +7447,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_last uuid;
+  v_id   uuid := bpm_core.new_id();
 begin
-  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, trigger_key, parent_token_id,
-                                          ends_process, depth, live_tokens, inputs, created_at)
-  select (c.host).tenant_id, c.child_id, c.process_instance_id, c.workflow_version_id, c.role_version_id, 'call:' || (c.host).node_id,
-         (c.host).token_id || ':' || c.visit, (c.host).token_id, false, c.depth, 1, c.inputs, v_now
-    from unnest(p_calls) c;
-  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
-  select (c.host).tenant_id, c.token_id, c.child_id, c.start_node_id, 'Waiting', v_now
-    from unnest(p_calls) c;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-  select (c.host).tenant_id, (c.host).instance_id, v_now, 'CallStarted'::bpm_core.history_kind, (c.host).token_id, (c.host).node_id, null,
-         jsonb_build_object('child', c.child_id, 'process', c.code)
-    from unnest(p_calls) c
-  union all
-  select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
-         jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
-    from unnest(p_calls) c;
-  return array(
-    select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
-      from unnest(p_calls) c);
+  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  while v_id <= v_last loop
+    v_id := bpm_core.new_id();
+  end loop;
+  return v_id;
 end
 $$;
 
@@ -7787,52 +7503,6 @@ begin
     into v_leaving
     from born b;
   return v_leaving;
-end
-$$;
-
--- from 40_flow/is_caught.sql
--- Whether somebody catches an error thrown at a token: in its instance, or where that was called.
-create or replace function bpm_core.is_caught(p_token bpm_core.moving, p_code text)
-returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return (bpm_core.find_catch(p_token, 'ErrorBoundary', p_code)).node_id is not null or bpm_core.is_caught_by_caller(p_token, 'ErrorBoundary', p_code);
-end
-$$;
-
--- from 40_flow/is_caught_by_caller.sql
--- Whether something thrown in an instance that a call activity called would be caught there or further out. The callers' rows are read without their
--- locks: they rest at their call activities as long as what they called runs, or are about to cancel it.
-create or replace function bpm_core.is_caught_by_caller(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
-returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_host bpm_core.moving := p_token;
-begin
-  loop
-    v_host := (
-      select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.workflow_instance w
-       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
-       cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
-                            where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
-       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
-    exit when v_host.token_id is null;
-    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
-      return true;
-    end if;
-  end loop;
-  return false;
 end
 $$;
 
@@ -8026,9 +7696,9 @@ $$;
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
--- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
+-- Returns:  uuid[], those of them that are suspended; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8036,19 +7706,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
-    cross join lateral (
-      select
-        from bpm_core.workflow_instance w
-       where w.tenant_id = k.tenant_id and w.id = k.id
-         for no key update) w;
+  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
+  return (
+    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id, w.status
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update) w);
 end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process.
--- Raises:   BP404 there is no such process.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
+-- Locks:    workflow_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -8057,14 +7730,27 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_locked uuid[] := array[]::uuid[];
+  v_more   uuid[];
 begin
   if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
+  loop
+    v_more := array(
+      select w.id
+        from bpm_core.workflow_instance w
+       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    exit when cardinality(v_more) = 0;
+    -- Locks are waited for once (law 1); a later one is only tried.
+    if v_locked = '{}' then
+      perform bpm_core.lock_instances(p_tenant_id, v_more);
+    elsif cardinality(bpm_core.try_lock_instances(p_tenant_id, v_more)) < cardinality(v_more) then
+      perform bpm_core.fail('55P03', format('A workflow of process instance %s has just begun and is held by another call.', p_process_instance_id));
+    end if;
+    v_locked := v_locked || v_more;
+  end loop;
 end
 $$;
 
@@ -8132,6 +7818,33 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/next_inbox_rows.sql
+-- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
+-- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- Returns:  inbox[].
+create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
+returns bpm_core.inbox[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select q.row
+      from (select i::bpm_core.inbox as row,
+                   row_number() over line as n,
+                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+              from unnest(p_rows) k(id)
+             cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+             where i.available_at < 'infinity'
+            window line as (partition by i.target_id, i.kind = 'Sweep' order by i.id)) q
+     where q.n = 1 or q.in_run
+     order by (q.row).target_id, (q.row).id);
+end
+$$;
 
 -- from 40_flow/next_inclusive_rounds.sql
 -- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
@@ -8496,13 +8209,13 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
+     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -8527,6 +8240,40 @@ begin
     v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
   perform bpm_core.open_subscriptions(v_waits);
+end
+$$;
+
+-- from 40_flow/park_inbox.sql
+-- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Returns:  integer, how many. Writes: inbox.
+create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with waiting as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_rows) k(id)
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
+       and (w.status = 'Suspended'
+            or w.status = 'Running' and exists (
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+  update bpm_core.inbox i
+     set available_at = 'infinity'
+    from waiting w
+   where i.tenant_id = w.tenant_id and i.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -8747,49 +8494,6 @@ begin
 end
 $$;
 
--- from 40_flow/prepare_calls.sql
--- Finds what call activities call: which version, with which variables; or why it cannot be called.
--- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
-create or replace function bpm_core.prepare_calls(p_hosts bpm_core.moving[])
-returns bpm_core.call[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_depth integer := (bpm_core.setting_value('engine.max_call_depth', '100'))::integer;
-begin
-  return array(
-    select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
-               bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
-               row(h,
-               case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
-               case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
-                    when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
-                    when s.workflow_version_id is null
-                      then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
-                    when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
-               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
-             )::bpm_core.call
-      from unnest(p_hosts) h
-     cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
-     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
-                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.depth from bpm_core.workflow_instance w
-                          where w.tenant_id = h.tenant_id and w.id = h.instance_id offset 0) w
-     cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-     cross join lateral (select bpm_core.evaluate_text(n.spec -> 'code', v.variables) as code offset 0) c
-      left join lateral bpm_core.called_version(h.tenant_id, c.code, n.spec ->> 'binding', (n.spec ->> 'version')::integer, h.version_id) s on true
-     cross join lateral (
-       select case when not n.spec ? 'inputs' then v.variables when n.spec ? 'all_in' then v.variables || m.mapped else m.mapped end as mapped, m.failed
-         from bpm_core.map_values(coalesce(n.spec -> 'inputs', '[]'), v.variables) m) i
-     where t.state = 'Waiting');
-end
-$$;
-
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
 -- Writes:   inbox; incident, dead_letter, history_event.
@@ -8815,7 +8519,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
@@ -8849,7 +8553,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return v_uncaught;
 end
 $$;
 
@@ -9012,6 +8716,35 @@ begin
 end
 $$;
 
+-- from 40_flow/resume_process.sql
+-- Lets a suspended process go on: held tasks are handed out again, timers fire (those overdue at once, and once), and what was parked or
+-- waited is applied by tick, in the order in which it came.
+-- Returns:  one row: process_instance_id, status (Running, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, token, inbox, process_instance, history_event, audit_event; of large ones the rest by tick.
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.resume_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Running'::text;
+end
+$$;
+
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
@@ -9031,9 +8764,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready'),
+     where t.state = 'Ready' and t.ready_at < 'infinity'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
@@ -9107,7 +8840,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
+          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
 end
 $$;
 
@@ -9307,6 +9040,37 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/shelve_tokens.sql
+-- Sets parked tokens of suspended instances aside, where no tick looks, until their instance is resumed. The instances are locked.
+-- Returns:  integer, how many. Writes: token.
+create or replace function bpm_core.shelve_tokens(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with held as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.workflow_instance_id from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.state = 'Ready' and w.status = 'Suspended')
+  update bpm_core.token t
+     set ready_at = 'infinity'
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -9542,10 +9306,77 @@ begin
 end
 $$;
 
--- from 40_flow/tell_callers.sql
--- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
--- One that its caller cancelled tells nobody. Writes: inbox.
-create or replace function bpm_core.tell_callers(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb)
+-- from 40_flow/suspend_process.sql
+-- Holds a process: from now on nothing in it moves. No task of it is handed out, no timer fires; what reaches it from outside waits, and what
+-- workers answer for tasks in hand is accepted and parked, until bpm.resume_process. Heartbeats go on; commands already written are still sent.
+-- Returns:  one row: process_instance_id, status (Suspended, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, process_instance, history_event, audit_event; of large ones the rest follows by tick (inbox).
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.suspend_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Suspended', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'SuspendProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Suspended'::text;
+end
+$$;
+
+-- from 40_flow/sweep_instance.sql
+-- Brings what is inside an instance in line with its status, at most p_limit rows of it: of a suspended one tasks and timers are held; of a
+-- running one they are freed, with the tokens and the inbox rows that were set aside. The instance is locked.
+-- Returns:  boolean, whether there may be more.
+-- Writes:   task_instance, timer, token, inbox, history_event.
+create or replace function bpm_core.sweep_instance(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hold boolean;
+  v_left integer := p_limit;
+begin
+  select w.status = 'Suspended' into v_hold
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  if not v_hold then
+    v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
+    v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
+  end if;
+  v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
+  -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
+  if not v_hold and exists (
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+    return true;
+  end if;
+  v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
+  return v_left <= 0;
+end
+$$;
+
+-- from 40_flow/sweep_on.sql
+-- One chunk of sweep_instance (the setting engine.sweep_batch_size, 5,000); what is left is done by tick, through a row of the inbox.
+-- Writes:   as sweep_instance; inbox.
+create or replace function bpm_core.sweep_on(p_tenant_id text, p_instance_id uuid)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -9554,14 +9385,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, case p_status when 'Completed' then 'CallEnded' else 'CallFailed' end,
-         jsonb_build_object('child', w.id, 'host', w.parent_token_id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'status', p_status, 'detail', p_detail),
-         bpm_core.now()
-    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-   cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
-   cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
-   where not coalesce(p_detail ? 'caller', false);
+  if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+  end if;
 end
 $$;
 
@@ -9608,6 +9435,8 @@ begin
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  -- Messages set aside while it was suspended go back to where they came from.
+  perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
   v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
@@ -9634,35 +9463,6 @@ begin
   end if;
   v_value := bpm_core.path_value(p_variables, v_path);
   return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
-end
-$$;
-
--- from 40_flow/throw_to_callers.sql
--- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
-returns bpm_core.thrown[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_uncaught bpm_core.thrown[] := '{}'::bpm_core.thrown[];
-  v_thrown   bpm_core.thrown;
-begin
-  foreach v_thrown in array p_thrown loop
-    if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
-      continue;
-    elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
-      perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
-                                      jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
-    else
-      v_uncaught := v_uncaught || v_thrown;
-    end if;
-  end loop;
-  return v_uncaught;
 end
 $$;
 
@@ -9704,7 +9504,7 @@ begin
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at > p_now
+     where i.tenant_id = p_tenant_id and i.available_at > p_now and i.available_at < 'infinity'
      order by i.available_at
      limit 1);
   return v_result;
@@ -9805,7 +9605,7 @@ end
 $$;
 
 -- from 40_flow/tick_tokens.sql
--- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -9822,6 +9622,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_ours   uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -9835,7 +9636,8 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -9872,15 +9674,15 @@ as $$
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables (of a called instance instead: what it was given), then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then coalesce(w.inputs, p.variables) || w.variables
-              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
+              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -9937,26 +9739,51 @@ begin
 end
 $$;
 
--- from 40_flow/waiting_hosts.sql
--- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
--- Returns:  one row per such inbox row: its id, payload and the host, resting.
-create or replace function bpm_core.waiting_hosts(p_tenant_id text, p_rows bpm_core.inbox[])
-returns table (inbox_id uuid, payload jsonb, host bpm_core.moving)
-language plpgsql stable
+-- from 40_flow/turn_process.sql
+-- Suspends (p_to Suspended) or resumes (p_to Running) all workflow instances of a process and the process itself.
+-- Returns:  boolean, whether anything changed.
+-- Raises:   BP404, BP409 it has ended.
+-- Writes:   workflow_instance, history_event, process_instance, and what sweep_instance writes. Locks: all instances of the process.
+create or replace function bpm_core.turn_process(p_tenant_id text, p_process_instance_id uuid, p_to bpm_core.workflow_status, p_actor text, p_reason text)
+returns boolean
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_from    constant bpm_core.workflow_status := case p_to when 'Suspended' then 'Running' else 'Suspended' end::bpm_core.workflow_status;
+  v_status  bpm_core.process_status;
+  v_turning uuid[];
 begin
-  return query
-  select r.id, r.payload,
-         row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
-    from unnest(p_rows) r
-   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = (r.payload ->> 'host')::uuid offset 0) t
-   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
-   where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select p.status into v_status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if v_status not in ('Running', 'Suspended') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, v_status), jsonb_build_object('status', v_status));
+  end if;
+  v_turning := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+  update bpm_core.workflow_instance w
+     set status = p_to, lock_version = w.lock_version + 1
+    from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, i.id, bpm_core.now(), case p_to when 'Suspended' then 'InstanceSuspended' else 'InstanceResumed' end::bpm_core.history_kind,
+         v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
+    from unnest(v_turning) i(id);
+  perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if v_status::text = p_to::text then
+    return cardinality(v_turning) > 0;
+  end if;
+  -- After tasks and timers in the lock order.
+  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+  update bpm_core.process_instance p
+     set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return true;
 end
 $$;
 
@@ -9989,10 +9816,11 @@ end
 $$;
 
 -- from 50_work/accept_answers.sql
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
 -- Writes:   task_instance, execution, result, history_event: one row each per answer.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10033,10 +9861,13 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
+    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
+           d.token_id, d.node_id, d.worker_id,
+           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
       from done d
+     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
   select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
@@ -10123,6 +9954,91 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/apply_answers.sql
+-- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
+-- (the instance was cancelled) is void; the result is kept all the same.
+-- Writes:   history_event, and what continue_accepted or apply_error write.
+create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_accepted bpm_core.accepted[];
+begin
+  with answer as materialized (
+    select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
+      from unnest(p_rows) r
+     cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
+  standing as materialized (
+    select a.n, a.variables, t.*
+      from answer a
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     where k.state = 'Waiting' and k.visit = t.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
+      from standing s
+     order by s.n)
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
+    into v_accepted
+    from standing s;
+  if v_accepted is not null then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  end if;
+  perform bpm_core.apply_error(p_tenant_id, r.payload) from unnest(p_rows) r where r.payload ? 'error';
+end
+$$;
+
+-- from 50_work/apply_error.sql
+-- Under the lock: raises a BPMN error that was parked. Should no boundary catch it any more (the instance was migrated) it is an incident.
+-- Writes:   workflow_instance, history_event, and what raise_errors or open_incidents write.
+create or replace function bpm_core.apply_error(p_tenant_id text, p_answer jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task     bpm_core.task_instance;
+  v_token    bpm_core.moving;
+  v_local    jsonb;
+  v_uncaught bpm_core.thrown[];
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = (p_answer ->> 'task')::uuid;
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Waiting' and t.visit = r_task.visit);
+  if v_token.token_id is null then
+    return;
+  end if;
+  v_local := bpm_core.local_names(p_tenant_id, r_task.scope_id, p_answer -> 'variables');
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
+   where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
+  v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'UncaughtError', format('Error %s at %s is caught by nobody.', u.code, (u.token).node_id),
+               jsonb_build_object('error', p_answer -> 'error'))::bpm_core.trouble
+      from unnest(v_uncaught) u));
 end
 $$;
 
@@ -10247,7 +10163,7 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -10281,10 +10197,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+         l.lease_until, case when l.scope_id is null then p.variables || w.variables
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10297,7 +10214,7 @@ $$;
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -10309,17 +10226,25 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  v_claimed := array(
+    select c
+      from bpm_core.claim_ready_tasks(
+             p_tenant_id, p_worker,
+             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+             p_limit, p_lease, p_request_id, bpm_core.now()) c);
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
-    from bpm_core.claim_ready_tasks(
-           p_tenant_id, p_worker,
-           array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                   from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-           p_limit, p_lease, p_request_id, bpm_core.now()) c;
+    from unnest(v_claimed) c;
 end
 $$;
 
@@ -10329,7 +10254,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance. Locks: task_instance, skip locked.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -10344,6 +10269,7 @@ declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
   v_claimed bpm_core.claimed_task[];
+  v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -10355,8 +10281,12 @@ begin
              p_tenant_id, p_worker,
              array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
              p_limit, p_lease, p_request_id, v_now) c);
+  v_handed := v_claimed;
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -10503,6 +10433,7 @@ $$;
 
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -10520,15 +10451,18 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers  bpm_core.answer[];
-  v_accepted bpm_core.accepted[];
+  v_answers   bpm_core.answer[];
+  v_suspended uuid[];
+  v_accepted  bpm_core.accepted[];
+  v_going     bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
-  if cardinality(v_accepted) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
+  if cardinality(v_going) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_going);
   end if;
   return query
   select a.item, a.task_id,
@@ -10654,10 +10588,11 @@ end
 $$;
 
 -- from 50_work/end_task_in_error.sql
--- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
+-- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
-create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10671,16 +10606,21 @@ declare
   v_caught boolean;
   v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
-   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
+  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  if v_caught and p_suspended then
+    perform bpm_core.park_error(p_task, p_error, p_variables);
+    return 'Done'::bpm.outcome;
+  end if;
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -10906,6 +10846,52 @@ begin
 end
 $$;
 
+-- from 50_work/hold_tasks.sql
+-- Holds tasks of an instance that nobody has in hand (p_hold), or lets held ones be handed out again, each when its pause is over. Tasks in
+-- hand are left alone. The instance is locked.
+-- Returns:  integer, how many were found; at most p_limit. Writes: task_instance, history_event. Locks: task_instance.
+create or replace function bpm_core.hold_tasks(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.task_state := case when p_hold then 'Ready' else 'Held' end::bpm_core.task_state;
+  v_to    constant bpm_core.task_state := case when p_hold then 'Held' else 'Ready' end::bpm_core.task_state;
+  v_found uuid[];
+begin
+  v_found := array(
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = v_from
+     limit p_limit);
+  if cardinality(v_found) = 0 then
+    return 0;
+  end if;
+  -- A claim may have one of them just now: waited for, then looked at again.
+  perform bpm_core.lock_tasks(p_tenant_id, v_found);
+  with standing as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_found) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.state = v_from),
+  turned as (
+    update bpm_core.task_instance t
+       set state = v_to, available_at = case when p_hold then t.available_at else greatest(t.available_at, bpm_core.now()) end
+      from standing s
+     where t.tenant_id = s.tenant_id and t.id = s.id
+    returning t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
+    from turned t;
+  return cardinality(v_found);
+end
+$$;
+
 -- from 50_work/is_completed_by.sql
 -- Did this person complete this user task before, with the same variables?
 -- Returns:  boolean.
@@ -10929,21 +10915,24 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
--- Returns:  nothing. Locks: workflow_instance, then task_instance.
+-- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_suspended uuid[];
 begin
-  perform bpm_core.lock_instances(p_tenant_id, array(
+  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
       join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
+  return v_suspended;
 end
 $$;
 
@@ -10972,7 +10961,7 @@ $$;
 -- from 50_work/lock_user_task.sql
 -- Locks a user task that is open.
 -- Returns:  task_instance.
--- Raises:   BP404 there is none, BP409 it is not open any more.
+-- Raises:   BP404 there is none, BP409 it is not open any more, BP423 it is held: its instance is suspended.
 create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
 returns bpm_core.task_instance
 language plpgsql volatile
@@ -10990,6 +10979,8 @@ begin
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
     perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  elsif r_task.state = 'Held' then
+    perform bpm_core.fail('BP423', format('User task %s is held: its instance is suspended.', p_task_id), null, 'Resume it first.');
   elsif r_task.state <> 'Ready' then
     perform bpm_core.fail('BP409',
       format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
@@ -11097,6 +11088,62 @@ begin
 end
 $$;
 
+-- from 50_work/park_answers.sql
+-- Parks accepted answers of suspended instances in the inbox, one row for those of one call: kept and counted now, their tokens go on after
+-- resume. What else waited on the tokens is closed: an answer that was accepted is not overtaken by a timer that came due meanwhile.
+-- Returns:  accepted[], those of the other instances. Writes: inbox, and what close_events writes.
+create or replace function bpm_core.park_answers(p_tenant_id text, p_accepted bpm_core.accepted[], p_suspended uuid[])
+returns bpm_core.accepted[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.inbox_id(p.instance_id), 'WorkflowInstance', p.instance_id, 'Answer', jsonb_build_object('answers', p.answers), 'infinity'
+    from (select a.instance_id,
+                 jsonb_agg(jsonb_build_object('task', a.task_id, 'token', a.token_id, 'variables', a.variables) order by a.item) as answers
+            from unnest(p_accepted) a
+           where a.instance_id = any (p_suspended)
+           group by a.instance_id) p;
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a where a.instance_id = any (p_suspended)));
+  return array(select a from unnest(p_accepted) a where a.instance_id <> all (p_suspended) order by a.item);
+end
+$$;
+
+-- from 50_work/park_error.sql
+-- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
+-- attempt ends now.
+-- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.task_instance t
+     set state = 'Cancelled'
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          'Done', p_error);
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_task.tenant_id, bpm_core.inbox_id(p_task.workflow_instance_id), 'WorkflowInstance', p_task.workflow_instance_id, 'Answer',
+          jsonb_build_object('task', p_task.id, 'token', p_task.token_id, 'variables', p_variables, 'error', p_error - 'variables'), 'infinity');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
+  perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
+end
+$$;
+
 -- from 50_work/parse_answers.sql
 -- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
@@ -11160,6 +11207,41 @@ begin
 end
 $$;
 
+-- from 50_work/put_back_claimed.sql
+-- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
+-- Returns:  claimed_task[], the others. Writes: task_instance, execution.
+create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
+returns bpm_core.claimed_task[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with held as materialized (
+    select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from unnest(p_claimed) c
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.task_id offset 0) t
+     where c.suspended),
+  released as (
+    -- Attempts never fall, so the maximum rises instead.
+    update bpm_core.task_instance t
+       set state = 'Ready', available_at = v_now + interval '1 second', worker_id = null, claimed_at = null, lease_until = null,
+           max_attempts = t.max_attempts + 1
+      from held h
+     where t.tenant_id = h.tenant_id and t.id = h.id
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+    from released r;
+  return array(select c from unnest(p_claimed) c where not c.suspended);
+end
+$$;
+
 -- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
@@ -11209,11 +11291,12 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_now timestamptz;
+  v_suspended uuid[];
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -11224,7 +11307,8 @@ begin
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
-       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+       set state = case when t.workflow_instance_id = any (v_suspended) then 'Held' else 'Ready' end::bpm_core.task_state,
+           available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
@@ -11350,7 +11434,8 @@ $$;
 
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
--- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident.
+-- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
 -- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
@@ -11367,15 +11452,18 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
      cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
     update bpm_core.task_instance t
-       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
+       set state        = case when not (f.retryable and t.attempt < t.max_attempts) then 'Failed'
+                               when f.suspended then 'Held' else 'Ready' end::bpm_core.task_state,
            available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
            worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
@@ -11387,12 +11475,12 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
     select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
            case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
-           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
+           case when (e.task).state = 'Failed' then 'Failed' else 'Retrying' end::bpm.outcome, e.error
       from ended e),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, (e.task).workflow_instance_id, p_now,
-           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
+           case when (e.task).state = 'Failed' then 'TaskFailed' else 'TaskRetried' end::bpm_core.history_kind,
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
@@ -11406,6 +11494,7 @@ $$;
 
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
+-- While the instance is suspended the error is kept; the boundary takes the token on resume.
 -- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
 -- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
@@ -11423,7 +11512,8 @@ declare
   -- The attempt keeps all that was said, so that a repeat can be told from another answer.
   v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
                    || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
-  r_task  bpm_core.task_instance;
+  r_task      bpm_core.task_instance;
+  v_suspended uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
@@ -11431,11 +11521,12 @@ begin
   elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
   task_id := p_task_id;
   if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
-    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')),
+                                          cardinality(v_suspended) > 0);
   else
     outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
     if outcome not in ('Done', 'Failed') then
@@ -12731,9 +12822,9 @@ begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
-           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
-           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
     jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
@@ -12861,6 +12952,36 @@ as $$
     from bpm_core.workflow_node n
     join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
+-- from 80_operation/held_astray.sql
+-- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
+-- Returns:  rows (kind, id, status: of the instance, state).
+create or replace function bpm_core.held_astray(p_tenant_id text)
+returns table (kind text, id uuid, status bpm_core.workflow_status, state text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select x.kind, x.id, w.status, x.state
+    from (
+      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state, t.state = 'Held' as held
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Held')
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.status::text, t.status = 'Held'
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
+      union all
+      select 'token', t.id, t.workflow_instance_id, 'set aside', true
+        from bpm_core.token t
+       where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+      union all
+      select 'inbox', i.id, i.target_id, 'set aside', true
+        from bpm_core.inbox i
+       where i.tenant_id = p_tenant_id and i.available_at = 'infinity') x
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = x.workflow_instance_id
+   where x.held <> (w.status = 'Suspended') and (w.status in ('Running', 'Suspended') or x.kind = 'inbox')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
 -- from 80_operation/history_since.sql
@@ -13058,7 +13179,7 @@ $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task.
+-- a token that rests at a task node has its task, or the answer to it is parked.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13088,6 +13209,11 @@ as $$
                        from bpm_core.task_instance t
                       where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
                         and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+     and not exists (select
+                       from bpm_core.inbox i
+                      where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
+                        and (i.payload ->> 'token' = k.id::text
+                             or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -13209,7 +13335,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13239,6 +13366,10 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
+           jsonb_build_object('instance_status', h.status, 'state', h.state))
+    from bpm_core.held_astray(p_tenant_id) h
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -13344,7 +13475,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -14083,8 +14214,9 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
                       'SubscriptionClosed')
+       and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -14099,8 +14231,8 @@ as $$
   select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
     from (
       select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
-             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
-                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
+             case t.state when 'Completed' then '{TaskCompleted,TaskHeld}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown,TaskHeld}' end::text[] as kinds
         from bpm_core.task_instance t
        where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
       union all
@@ -14654,7 +14786,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -14663,7 +14795,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted')
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -14720,8 +14852,10 @@ values
   ('discard_dead_letter', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
