@@ -297,13 +297,16 @@ create table bpm_core.subscription (
   correlation_key      text collate "C",
   state                bpm_core.subscription_state not null default 'Open',
   created_at           timestamptz not null,
+  last_met             boolean not null default false,
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
