@@ -548,16 +548,19 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;
 
@@ -640,10 +643,10 @@ as $$
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
                    when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -2088,6 +2091,11 @@ as $$
     from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
    where n.event = 'timer' and t.problem is not null
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
@@ -2114,7 +2122,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
@@ -2908,7 +2916,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -4140,8 +4148,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -4493,7 +4502,8 @@ as $$
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end)::bpm_core.draft_node order by n.pos), '{}')
+           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4517,6 +4527,8 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5434,7 +5446,7 @@ begin
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -5504,7 +5516,7 @@ end
 $$;
 
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits and those for conditions, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
@@ -5516,13 +5528,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
            cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
@@ -5530,6 +5543,9 @@ begin
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
@@ -6251,7 +6267,7 @@ $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6272,6 +6288,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -6305,6 +6322,7 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6314,12 +6332,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -6622,6 +6645,25 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_conditional_catches.sql
+-- KIND conditional intermediate catch event: the token rests until its condition is true, which drive asks when nothing moves any more. Its steps go on
+-- counting: a loop through conditions that are true is a loop.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_conditional_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  perform bpm_core.open_condition_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
 -- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
@@ -6754,14 +6796,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
   select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
@@ -6770,6 +6813,9 @@ begin
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
@@ -6999,6 +7045,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -7778,6 +7826,25 @@ begin
 end
 $$;
 
+-- from 40_flow/has_conditions.sql
+-- Whether one of these tokens is in a version that has events waiting for a condition.
+create or replace function bpm_core.has_conditions(p_moving bpm_core.moving[])
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
+     cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
+     where x.has_conditions);
+end
+$$;
+
 -- from 40_flow/hold_timers.sql
 -- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
 -- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
@@ -8120,12 +8187,28 @@ end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
+-- Lets tokens go on whose waits were met.
+-- p_met: the waits, as they were consumed. Writes: what leave_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.leave_waits(p_met));
+end
+$$;
+
+-- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
 -- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
--- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
-create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
-returns void
+-- p_met: the waits, as they were consumed. Returns: moving[], leaving. Writes: token, scope, workflow_instance, history_event, what close_waits writes.
+create or replace function bpm_core.leave_waits(p_met bpm_core.subscription[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8139,6 +8222,9 @@ declare
   v_begin   bpm_core.moving[];
   v_ending  bpm_core.moving[];
 begin
+  if coalesce(cardinality(p_met), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
            n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
@@ -8156,9 +8242,8 @@ begin
   perform bpm_core.close_waits(v_hosts);
   v_ending := bpm_core.start_event_subs(v_ending, true);
   -- What was closed may have held others of them.
-  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+  return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
-  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
@@ -8302,6 +8387,60 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+end
+$$;
+
+-- from 40_flow/meet_conditions.sql
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
 end
 $$;
 
@@ -8470,6 +8609,32 @@ begin
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
   end if;
+end
+$$;
+
+-- from 40_flow/open_condition_waits.sql
+-- Opens waits for conditions: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_condition_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Conditional', a.node_id, v_now
+      from unnest(p_waits) a
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
+    from opened o;
 end
 $$;
 
@@ -8715,7 +8880,7 @@ begin
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -9130,6 +9295,22 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_conditions.sql
+-- After variables changed without a token moving: lets conditions that have become true take effect.
+-- Writes:   as meet_conditions, and what the paths ahead write. The instances are locked.
+create or replace function bpm_core.recheck_conditions(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -9153,7 +9334,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null)::bpm_core.subscription
+               'Open', null, false)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -9277,6 +9458,7 @@ begin
   perform bpm_core.check_reason(p_reason);
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+    perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -9534,6 +9716,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
@@ -11248,6 +11431,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;
@@ -13559,6 +13743,14 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+     -- An interrupting event sub-process has begun: the others there no longer can.
+     and not (n.element = 'startEvent' and exists (
+       select
+         from bpm_core.scope s
+         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
+         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
+                                      and x.attached_to = p_token.node_id and x.interrupting
+        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -13973,7 +14165,7 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
@@ -14826,7 +15018,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -14853,7 +15045,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -15398,7 +15590,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -15407,9 +15599,9 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
