@@ -5946,6 +5946,42 @@ begin
 end
 $$;
 
+-- from 40_flow/clear_joins.sql
+-- Takes what these ended tokens had brought to joins out of the rounds that are collected. Their scope may stay open (an interrupting event
+-- sub-process emptied it): without this the dead would count among those that wait.
+-- p_ended: all live tokens of their scopes, where they stood and the flow they came over. Writes: parallel_join, inclusive_join, parallel_join_arrival.
+create or replace function bpm_core.clear_joins(p_ended bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with arrived as materialized (
+    select a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.flow_id, a.round
+      from unnest(p_ended) e
+     cross join lateral (select a.* from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = e.tenant_id and a.workflow_instance_id = e.instance_id and a.scope_id = e.scope_id
+                            and a.node_id = e.node_id and a.flow_id = e.flow_id offset 0) a
+     where a.token_id = e.token_id),
+  rounds as (
+    delete from bpm_core.parallel_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.round from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+       and j.round = a.round and j.fired_at is null),
+  collected as (
+    delete from bpm_core.inclusive_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id)
+  delete from bpm_core.parallel_join_arrival r
+   using arrived a
+   where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.workflow_instance_id and r.scope_id = a.scope_id and r.node_id = a.node_id
+     and r.flow_id = a.flow_id and r.round = a.round;
+end
+$$;
+
 -- from 40_flow/close_calls.sql
 -- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
 -- Writes:   inbox.
@@ -6484,7 +6520,7 @@ $$;
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what clear_joins and close_waits write.
 create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
 returns void
 language plpgsql volatile
@@ -6529,6 +6565,7 @@ begin
      set live_tokens = w.live_tokens - d.fewer
     from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.clear_joins(v_ended);
   perform bpm_core.close_waits(v_ended);
 end
 $$;
@@ -14030,15 +14067,16 @@ as $$
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
      where j.tenant_id = p_tenant_id),
   firing as (
-    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+    select h.workflow_instance_id, k.scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
+      join bpm_core.token k on k.tenant_id = h.tenant_id and k.id = h.token_id
      where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
-     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+     group by h.workflow_instance_id, k.scope_id, h.node_id, (h.detail ->> 'round')::integer)
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
            jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
                               'times', coalesce(f.times, 0)))
     from round r
-    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.scope_id = r.scope_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows',
