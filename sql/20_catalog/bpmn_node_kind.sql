@@ -24,6 +24,8 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end

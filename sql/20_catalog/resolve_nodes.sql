@@ -37,7 +37,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
