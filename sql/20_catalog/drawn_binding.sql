@@ -43,8 +43,15 @@ begin
       expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
     end if;
   end loop;
-  expressions := nullif(expressions || jsonb_strip_nulls(jsonb_build_object(
-    'inputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'in') m), 'outputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'out') m))), '{}');
+  -- Nulls are not stripped: a tree may hold one.
+  if p_extensions ? 'mappings' then
+    expressions := expressions || (
+      select coalesce(jsonb_object_agg(d.name, m.mappings), '{}')
+        from (values ('inputs', 'in'), ('outputs', 'out')) d(name, direction)
+       cross join lateral bpm_core.drawn_mappings(p_extensions, d.direction) m
+       where m.mappings is not null);
+  end if;
+  expressions := nullif(expressions, '{}');
   headers := bpm_core.drawn_headers(p_attributes, p_extensions);
   candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
 end
