@@ -438,8 +438,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
-         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
-         b.expressions, b.headers
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
@@ -562,20 +561,17 @@ $$;
 
 -- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
--- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text; mappings and headers as
---           bpmn_mappings reads them, where there are any.
+-- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
 returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select o.owner_pos, o.extensions || coalesce(m.mappings, '{}')
-    from (select h.parent as owner_pos, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc) as extensions
-            from unnest(p_elements) h
-            join unnest(p_elements) e on e.parent = h.pos
-           where h.space = 'bpmn' and h.tag = 'extensionElements'
-           group by h.parent) o
-    left join bpm_core.bpmn_mappings(p_elements) m on m.owner_pos = o.owner_pos
+  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
+    from unnest(p_elements) h
+    join unnest(p_elements) e on e.parent = h.pos
+   where h.space = 'bpmn' and h.tag = 'extensionElements'
+   group by h.parent
 $$;
 
 -- from 20_catalog/bpmn_flow_node_tags.sql
@@ -603,49 +599,6 @@ as $$
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
    order by r.body, l.pos desc
-$$;
-
--- from 20_catalog/bpmn_mappings.sql
--- Input and output mappings of Camunda 7 and Zeebe, and what is said to workers besides: Zeebe's task headers, Camunda's extension properties.
--- Returns:  one row per owner: {"mappings": [{direction in|out, target, source | list | map | script}], "headers": {name: text}}, each where there is one.
-create or replace function bpm_core.bpmn_mappings(p_elements bpm_core.bpmn_element[])
-returns table (owner_pos integer, mappings jsonb)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with element as materialized (
-    select e.* from unnest(p_elements) e where e.space in ('camunda', 'zeebe') or (e.space = 'bpmn' and e.tag = 'extensionElements')
-  ),
-  part as materialized (
-    select h.parent as owner_pos, p.pos, p.tag, p.body, p.attributes
-      from element h
-      join element i on i.parent = h.pos and i.tag in ('inputOutput', 'ioMapping', 'taskHeaders', 'properties')
-      join element p on p.parent = i.pos
-     where h.tag = 'extensionElements'
-  ),
-  inner_part as (
-    select c.parent, min(c.tag) as tag, jsonb_agg(g.body order by g.pos) filter (where g.pos is not null) as list,
-           jsonb_object_agg(coalesce(g.attributes ->> 'key', ''), g.body) filter (where g.pos is not null) as map, bool_or(g.tag = 'script' or d.pos is not null) as deep
-      from part p
-      join element c on c.parent = p.pos
-      left join element g on g.parent = c.pos
-      left join element d on d.parent = g.pos
-     group by c.parent
-  )
-  select p.owner_pos, jsonb_strip_nulls(jsonb_build_object(
-           'mappings', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-              'direction', case when p.tag in ('input', 'inputParameter') then 'in' else 'out' end,
-              'target', coalesce(p.attributes ->> 'target', p.attributes ->> 'name'),
-              'source', case when i.tag is null then coalesce(p.attributes ->> 'source', p.body) end,
-              'list', case when i.tag = 'list' and not i.deep then coalesce(i.list, '[]') end,
-              'map', case when i.tag = 'map' and not i.deep then coalesce(i.map, '{}') end,
-              'script', case when i.tag not in ('list', 'map') or i.deep then true end)) order by p.pos)
-             filter (where p.tag in ('input', 'inputParameter', 'output', 'outputParameter')),
-           'headers', jsonb_object_agg(coalesce(p.attributes ->> 'key', p.attributes ->> 'name', ''), coalesce(p.attributes ->> 'value', p.body))
-             filter (where p.tag in ('header', 'property'))))
-    from part p
-    left join inner_part i on i.parent = p.pos
-   group by p.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
@@ -695,13 +648,11 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
-    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
-    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
-      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+      case when p_incoming > 1 then 'InclusiveJoin' when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end
     when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
@@ -1324,18 +1275,11 @@ end
 $$;
 
 -- from 20_catalog/describe_condition.sql
--- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
-create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$ select bpm_core.describe_tree(r.tree, p_variables) from bpm_core.read_expression(p_condition_source, null) r $$;
-
--- from 20_catalog/describe_tree.sql
--- What an expression looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out. Values longer than 1,000 characters are cut, encrypted ones left out.
+-- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out.
+-- Values longer than 1,000 characters are cut, encrypted ones left out.
 -- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
-create or replace function bpm_core.describe_tree(p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
 returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -1347,9 +1291,10 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from bpm_core.read_expression(p_condition_source, null) r
+           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
+           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1460,14 +1405,14 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation, min(left(c.body, 65536)) filter (where c.tag = 'script') as script
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
       from unnest(p_elements) c
-     where c.space = 'bpmn' and (c.tag in ('documentation', 'script') or c.tag like '%LoopCharacteristics')
+     where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
      group by c.parent
   )
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, nullif(btrim(n.attributes ->> 'name'), ''),
-           n.attributes, coalesce(x.extensions, '{}') || case when c.script <> '' then jsonb_build_object('script', c.script) else '{}' end,
+           n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
@@ -1481,22 +1426,21 @@ as $$
 $$;
 
 -- from 20_catalog/drawn_binding.sql
--- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
--- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
--- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used; unread: expressions that cannot be read.
+-- What a node says about its own execution, over the task version's defaults.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
 create or replace function bpm_core.drawn_binding(
   p_attributes jsonb, p_extensions jsonb, p_lane text,
-  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[],
-  out expressions jsonb, out headers jsonb, out problem text, out unread text[])
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_retries text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
-                             p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
-  v_lease   text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
-  r_said    record;
-  r_tree    record;
+  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
+  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
+  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
@@ -1509,85 +1453,26 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  expressions := '{}';
-  for r_said in select s.name, s.source, s.middle from bpm_core.drawn_wishes(p_attributes, p_extensions) s loop
-    select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
-    if r_tree.problem is not null then
-      unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
-    elsif r_tree.tree ->> 'op' = 'value' and bpm_core.wish_problem(r_said.name, r_said.source) is not null then
-      problem := concat_ws('; ', problem, bpm_core.wish_problem(r_said.name, r_said.source));
-    elsif r_tree.tree ->> 'op' = 'value' and r_said.name in ('assignee', 'groups', 'priority') then
-      case r_said.name
-        when 'assignee' then assignee := r_said.source;
-        when 'groups' then candidate_groups := bpm_core.name_list(to_jsonb(r_said.source));
-        else priority_level := bpm_core.priority_level(to_jsonb(r_said.source), r_said.middle);
-      end case;
-    else
-      expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
-    end if;
-  end loop;
-  expressions := nullif(expressions || jsonb_strip_nulls(jsonb_build_object(
-    'inputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'in') m), 'outputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'out') m))), '{}');
-  headers := bpm_core.drawn_headers(p_attributes, p_extensions);
-  candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
-end
-$$;
-
--- from 20_catalog/drawn_headers.sql
--- What a drawing tells the worker besides the variables: Zeebe's task headers, Camunda's extension properties, the decision of a business rule
--- task, the script of a script task.
--- Returns:  jsonb object of texts; null when there is nothing.
-create or replace function bpm_core.drawn_headers(p_attributes jsonb, p_extensions jsonb)
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select nullif(coalesce(p_extensions -> 'headers', '{}') || jsonb_strip_nulls(jsonb_build_object(
-    'decision', coalesce(bpm_core.vendor_attribute(p_attributes, 'decisionRef'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,decisionId}'), '')),
-    'resultVariable', coalesce(bpm_core.vendor_attribute(p_attributes, 'resultVariable'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,resultVariable}'), ''),
-                               nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
-    'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
-    'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
-$$;
-
--- from 20_catalog/drawn_mappings.sql
--- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
--- Returns:  mappings: [{target: [names], source, tree}], null when there are none; problems: what cannot be read.
-create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  r_mapping record;
-  r_tree    record;
-begin
-  for r_mapping in
-    select m.value ->> 'target' as target, m.value as mapping
-      from jsonb_array_elements(p_extensions -> 'mappings') with ordinality m(value, n)
-     where m.value ->> 'direction' = p_direction and not m.value ? 'script'
-     order by m.n
-  loop
-    select t.tree, t.problem into r_tree from bpm_core.mapping_tree(r_mapping.mapping) t;
-    if regexp_replace(coalesce(r_mapping.target, ''), '^=\s*', '') !~ '^([A-Za-z_$]|[^\u0001-\u007f])[^.]*(\.[^.]+)*$' then
-      problems := problems || format('the target %s of a mapping is no name', quote_literal(left(coalesce(r_mapping.target, ''), 100)));
-    elsif r_tree.problem is not null then
-      problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
-    else
-      mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
-        'target', to_jsonb(string_to_array(regexp_replace(r_mapping.target, '^=\s*', ''), '.')),
-        'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
-    end if;
-  end loop;
+  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
+  if v_priority is not null and priority_level is null then
+    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
+  end if;
+  -- A path is read when the task is entered; any other expression was warned of.
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
+  candidate_groups := case
+    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
+    when v_groups is null and p_lane is not null then array[p_lane]
+    else '{}' end;
 end
 $$;
 
 -- from 20_catalog/drawn_message.sql
--- The message an element waits for, and its correlation key: on the element or the message (bpm:correlationKey), or Zeebe's subscription;
--- null is the business key. A dotted path is kept as such, which is quick; anything else as a tree.
--- Returns:  message_name, correlation_path (of a tree: its source), correlation (the tree), and problem: what is wrong with the key.
+-- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
+-- or Zeebe's subscription; null is the business key.
+-- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
 create or replace function bpm_core.drawn_message(
   p_attributes jsonb, p_message_id text, p_message_name text, p_message_attributes jsonb, p_message_extensions jsonb,
-  out message_name text, out correlation_path text, out correlation jsonb, out problem text)
+  out message_name text, out correlation_path text, out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1599,11 +1484,7 @@ begin
   if v_source is not null then
     correlation_path := bpm_core.expression_path(v_source);
     if correlation_path is null then
-      select c.tree, format('The correlation key %s cannot be read: %s (position %s).', v_source, c.problem, c.at)
-        into correlation, problem
-        from bpm_core.compile_expression(v_source, v_source ~ '[$#]\{') c;
-      problem := case when correlation is null then problem end;
-      correlation_path := v_source;
+      problem := format('The correlation key %s is not a dotted path into the variables.', v_source);
     end if;
   end if;
 end
@@ -1686,27 +1567,6 @@ begin
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
-$$;
-
--- from 20_catalog/drawn_wishes.sql
--- What a node wishes for its task in attributes that may be expressions, in whichever dialect.
--- Returns:  name, source; middle: of a priority, the number that means normal there.
-create or replace function bpm_core.drawn_wishes(p_attributes jsonb, p_extensions jsonb)
-returns table (name text, source text, middle integer)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select w.name, w.source, w.middle
-    from (values
-      ('assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), '')), null::integer),
-      ('groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), '')), null),
-      ('users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'), '')), null),
-      ('due', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,dueDate}'), '')), null),
-      ('follow_up', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,followUpDate}'), '')), null),
-      ('priority', coalesce(bpm_core.vendor_attribute(p_attributes, 'priority'), nullif(btrim(p_extensions #>> '{zeebe:priorityDefinition,priority}'), ''),
-                            nullif(btrim(p_attributes ->> 'camunda:taskPriority'), '')),
-       case when bpm_core.vendor_attribute(p_attributes, 'priority') is null and p_extensions #>> '{zeebe:priorityDefinition,priority}' is null then 0 else 50 end)) w(name, source, middle)
-   where w.source is not null
 $$;
 
 -- from 20_catalog/element_label.sql
@@ -1796,9 +1656,9 @@ end
 $$;
 
 -- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables, p_locals before them. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
 -- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb, p_locals jsonb default '{}')
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
 returns jsonb
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
@@ -1807,9 +1667,9 @@ begin
   if p_tree ->> 'op' = 'value' then
     return p_tree -> 'value';
   elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, p_locals, 200000);
+  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
 end
 $$;
 
@@ -2247,35 +2107,22 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with ignored as (
-    select 'ListenerIgnored' as code,
-           format('%s has a listener or script of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name')) as message,
+    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
+           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
+                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
            case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
       from unnest(p_elements) h
       join unnest(p_elements) x on x.parent = h.pos
       join unnest(p_elements) o on o.pos = h.parent
      where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
-       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script')
-       and not (x.tag = 'script' and o.tag = 'scriptTask')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
      group by 1, 2, 3, 4
     union all
-    select 'MappingIgnored', format('%s has mappings that are not executed: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), m.names), n.node_id, null
+    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (
-       select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
-         from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
-     where n.extensions ? 'mappings' and m.names is not null
-    union all
-    select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
-                                   bpm_core.element_label(n.tag, n.node_id, n.name), left(n.task_type, 100)), n.node_id, null
-      from unnest(p_nodes) n
-     where n.tag = 'scriptTask' and n.task_type = n.node_id and n.attributes ->> 'bpm:type' is null
-    union all
-    select 'ExpressionIgnored', format('%s has an expression that is not understood: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), u.problem), n.node_id, null
-      from unnest(p_nodes) n
-     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions - 'mappings', n.lane) b
-     cross join lateral unnest(b.unread) u(problem)
-     where n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask') and n.attributes::text || n.extensions::text ~ '[$#]\{|": "\s*='
+     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
+                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
+     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2496,14 +2343,7 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
-    from node n
-   cross join lateral (
-     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
-     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings'
-  union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
@@ -2644,7 +2484,6 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
@@ -2789,11 +2628,91 @@ as $$
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
     when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
     when p_outgoing > 1 then ':split'
   end
+$$;
+
+-- from 20_catalog/inclusive_flow_rows.sql
+-- The flows into the inclusive joins of a version, numbered scope by scope.
+create or replace function bpm_core.inclusive_flow_rows(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns setof bpm_core.inclusive_flow
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select f.tenant_id, f.workflow_version_id, f.target_id, f.flow_id, x.place,
+         min(x.place) over (partition by f.target_id), (count(*) over (partition by f.target_id))::integer
+    from (select f as flow, (row_number() over (partition by n.scope_node_id order by f.target_id, f.flow_id))::integer - 1 as place
+            from unnest(p_flows) f
+            join unnest(p_nodes) n on n.node_id = f.target_id
+           where f.target_kind = 'InclusiveJoin') x
+   cross join lateral (select (x.flow).*) f
+$$;
+
+-- from 20_catalog/inclusive_reach_rows.sql
+-- For every node the flows into inclusive joins of its scope that a token standing there can reach without passing the join they lead into.
+-- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. Swept over all nodes,
+-- in turns from the ends and from the starts, until nothing changes: once for a graph without circles, a few times for one with.
+create or replace function bpm_core.inclusive_reach_rows(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[])
+returns setof bpm_core.inclusive_reach
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_index  record;
+  v_first  integer[];
+  v_last   integer[];
+  v_target integer[];
+  v_place  integer[];
+  v_keep   bit varying[];
+  v_reach  bit varying[];
+  v_order  integer[];
+  v_swept  boolean[];
+  v_again  boolean := false;
+  v_bits   bit varying;
+  v_node   integer;
+  v_to     integer;
+begin
+  select i.* into r_index from bpm_core.index_inclusive(p_nodes, p_flows, p_places) i;
+  v_first := (r_index.graph).first_place;
+  v_last := (r_index.graph).last_place;
+  v_target := (r_index.graph).targets;
+  v_place := r_index.flow_place;
+  v_keep := r_index.keep;
+  v_reach := r_index.nothing;
+  v_order := bpm_core.postorder(r_index.graph);
+  v_swept := array_fill(false, array[cardinality(v_order)]);
+  loop
+    foreach v_node in array v_order loop
+      v_bits := v_reach[v_node];
+      for v_at in v_first[v_node] .. v_last[v_node] loop
+        v_to := v_target[v_at];
+        v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
+        if v_place[v_at] is not null then
+          v_bits := set_bit(v_bits, v_place[v_at], 1);
+        end if;
+        -- What is behind a flow backwards may have changed after it was looked at.
+        v_again := v_again or not v_swept[v_to];
+      end loop;
+      if v_bits <> v_reach[v_node] then
+        v_reach[v_node] := v_bits;
+        v_again := v_again or v_swept[v_node];
+      end if;
+      v_swept[v_node] := true;
+    end loop;
+    exit when not v_again;
+    v_again := false;
+    v_order := array(select o.node from unnest(v_order) with ordinality o(node, ord) order by o.ord desc);
+  end loop;
+  return query
+    select (p_nodes[1]).tenant_id, (p_nodes[1]).workflow_version_id, x.node_id, x.reach
+      from unnest(r_index.node_ids, v_reach, r_index.nothing) x(node_id, reach, nothing)
+     where x.reach <> x.nothing;
+end
 $$;
 
 -- from 20_catalog/index_graph.sql
@@ -2823,6 +2742,48 @@ as $$
     array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
     array(select s.target from sorted s order by s.place),
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+$$;
+
+-- from 20_catalog/index_inclusive.sql
+-- The graph around inclusive joins as arrays: the nodes of every scope that has one, numbered; the targets of node i are
+-- targets[first_place[i] .. last_place[i]]. Boundary events count as targets of their host, the start events of event sub-processes do not:
+-- they are in a scope of their own.
+-- Returns:  one row; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
+--           into it; nothing, of every node, has as many zeros as its scope has such flows.
+create or replace function bpm_core.index_inclusive(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[],
+  out node_ids text[], out graph bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with here as (select n.node_id, n.attached_to, n.element, coalesce(n.scope_node_id, '') as scope_id from unnest(p_nodes) n),
+  entry as materialized (select p.node_id, p.flow_id, p.place, p.first_place, p.flows from unnest(p_places) p),
+  scope as materialized (
+    select h.scope_id, max(e.place) + 1 as width, repeat('0', max(e.place) + 1)::bit varying as nothing
+      from entry e join here h on h.node_id = e.node_id group by h.scope_id),
+  own as (select distinct e.node_id, e.first_place, e.flows from entry e),
+  node as materialized (
+    select h.*, s.width, s.nothing, (row_number() over (order by h.node_id))::integer as ord from here h join scope s on s.scope_id = h.scope_id),
+  edge as (
+    select s.ord as source, t.ord as target, e.place
+      from unnest(p_flows) f
+      join node s on s.node_id = f.source_id
+      join node t on t.node_id = f.target_id and t.scope_id = s.scope_id
+      left join entry e on e.flow_id = f.flow_id
+    union all
+    select h.ord, b.ord, null from node b join node h on h.node_id = b.attached_to and h.scope_id = b.scope_id where b.element <> 'startEvent'),
+  sorted as materialized (select e.*, (row_number() over (order by e.source, e.target))::integer as at from edge e),
+  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source)
+  select array_agg(n.node_id order by n.ord),
+         row(array_agg(coalesce(p.first_place, 1) order by n.ord), array_agg(coalesce(p.last_place, 0) order by n.ord),
+             array(select s.target from sorted s order by s.at), '{}')::bpm_core.graph_index,
+         array(select s.place from sorted s order by s.at),
+         array_agg(case when o.flows is not null then
+                     (repeat('1', o.first_place) || repeat('0', o.flows) || repeat('1', n.width - o.first_place - o.flows))::bit varying end order by n.ord),
+         array_agg(n.nothing order by n.ord)
+    from node n
+    left join span p on p.source = n.ord
+    left join own o on o.node_id = n.node_id
 $$;
 
 -- from 20_catalog/index_value.sql
@@ -3031,7 +2992,7 @@ $$;
 
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
--- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
 -- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
 -- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
@@ -3051,7 +3012,10 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$')
+                 when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent'
+                 else case when d.tag = 'inclusiveGateway' then 'InclusiveSplit' else 'ParallelFork' end
+               end::bpm_core.node_kind,
                null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -3067,78 +3031,6 @@ as $$
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
-$$;
-
--- from 20_catalog/map_values.sql
--- Applies compiled mappings in their order; a later one sees what an earlier one gave.
--- p_mappings: [{target: [names], source, tree}], as drawn_mappings compiles them.
--- Returns:  mapped, the variables the targets name; or problem, and detail with the values seen: one could not be evaluated.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_mapping jsonb;
-  v_value   jsonb;
-begin
-  mapped := '{}';
-  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
-    if v_value is null then
-      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', array_to_string(array(select jsonb_array_elements_text(v_mapping -> 'target')), '.'));
-      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
-                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
-      mapped := null;
-      return;
-    end if;
-    mapped := bpm_core.put_value(mapped, array(select jsonb_array_elements_text(v_mapping -> 'target')), v_value);
-  end loop;
-  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
-    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
-    detail := '{}';
-    mapped := null;
-  end if;
-end
-$$;
-
--- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
--- Returns:  {in,out}, {in}, {out} or {}.
-create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
-returns text[]
-language sql immutable parallel safe
-as $$
-  select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
-    when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
-    when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
-    else '{}' end
-$$;
-
--- from 20_catalog/mapping_tree.sql
--- The tree of what one mapping gives: an expression or text, a list of them, or a map of them. Nothing at all is null.
--- Returns:  tree, or problem with its position.
-create or replace function bpm_core.mapping_tree(p_mapping jsonb, out tree jsonb, out problem text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_mapping ? 'source' then
-    select case when btrim(p_mapping ->> 'source') = '' then '{"op": "value", "value": null}'::jsonb else c.tree end, c.problem || ' (position ' || c.at || ')'
-      into tree, problem
-      from bpm_core.compile_expression(p_mapping ->> 'source') c;
-    return;
-  end if;
-  select jsonb_build_object('op', case when p_mapping ? 'map' then 'context' else 'list' end, 'args', coalesce(jsonb_agg(c.tree order by e.n), '[]'),
-                            'keys', coalesce(jsonb_agg(e.key order by e.n), '[]')),
-         min(c.problem || ' (position ' || c.at || ')')
-    into tree, problem
-    from (select null as key, l.value, l.n from jsonb_array_elements_text(p_mapping -> 'list') with ordinality l(value, n)
-          union all
-          select m.key, m.value, m.n from jsonb_each_text(p_mapping -> 'map') with ordinality m(key, value, n)) e
-   cross join lateral bpm_core.compile_expression(e.value) c;
-  tree := bpm_core.timed_tree(tree);
-end
 $$;
 
 -- from 20_catalog/member_tree.sql
@@ -3189,22 +3081,6 @@ begin
   end loop;
   return v_next;
 end
-$$;
-
--- from 20_catalog/name_list.sql
--- Names out of a text with commas between, or a list of texts.
--- Returns:  text[], '{}' of null; null when it is neither.
-create or replace function bpm_core.name_list(p_value jsonb)
-returns text[]
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select case jsonb_typeof(p_value)
-    when 'null' then '{}'::text[]
-    when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
-    when 'number' then array[p_value #>> '{}']
-    when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
-      then array(select e from jsonb_array_elements_text(p_value) e) end end
 $$;
 
 -- from 20_catalog/node_rows.sql
@@ -3274,8 +3150,6 @@ language sql immutable parallel safe
 as $$
   select case p_tag
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -3994,15 +3868,49 @@ begin
 end
 $$;
 
--- from 20_catalog/priority_level.sql
--- The level of a priority: high, normal and low, or a number, of which p_middle is normal and more is high.
--- Returns:  0 high, 1 normal, 2 low; null when it is none.
-create or replace function bpm_core.priority_level(p_value jsonb, p_middle integer)
-returns smallint
-language sql immutable parallel safe
+-- from 20_catalog/postorder.sql
+-- The nodes of a graph, each after all that it leads to, as far as circles allow.
+-- Returns:  integer[], the numbers of the nodes.
+create or replace function bpm_core.postorder(p_graph bpm_core.graph_index)
+returns integer[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select (case lower(p_value #>> '{}') when 'high' then 0 when 'normal' then 1 when 'low' then 2
-          else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
+declare
+  v_count  integer := coalesce(cardinality(p_graph.first_place), 0);
+  v_last   integer[] := p_graph.last_place;
+  v_target integer[] := p_graph.targets;
+  v_next   integer[] := p_graph.first_place;
+  v_seen   boolean[] := array_fill(false, array[v_count]);
+  v_stack  integer[] := array_fill(0, array[v_count]);
+  v_order  integer[] := '{}'::integer[];
+  v_depth  integer;
+  v_node   integer;
+  v_to     integer;
+begin
+  for v_root in 1 .. v_count loop
+    continue when v_seen[v_root];
+    v_seen[v_root] := true;
+    v_depth := 1;
+    v_stack[1] := v_root;
+    while v_depth > 0 loop
+      v_node := v_stack[v_depth];
+      if v_next[v_node] > v_last[v_node] then
+        v_order := v_order || v_node;
+        v_depth := v_depth - 1;
+      else
+        v_to := v_target[v_next[v_node]];
+        v_next[v_node] := v_next[v_node] + 1;
+        if not v_seen[v_to] then
+          v_seen[v_to] := true;
+          v_depth := v_depth + 1;
+          v_stack[v_depth] := v_to;
+        end if;
+      end if;
+    end loop;
+  end loop;
+  return v_order;
+end
 $$;
 
 -- from 20_catalog/profile_fault.sql
@@ -4084,8 +3992,8 @@ $$;
 -- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
---           process_workflow_binding, process_definition.
+-- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
+--           process_version, process_workflow_binding, process_definition.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -4121,6 +4029,7 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
     insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
     values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
     insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
@@ -4162,18 +4071,6 @@ begin
   end if;
   return v_node;
 end
-$$;
-
--- from 20_catalog/put_value.sql
--- Puts a value at a path of names into an object; what is no object on the way becomes one.
-create or replace function bpm_core.put_value(p_object jsonb, p_path text[], p_value jsonb)
-returns jsonb
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select case when cardinality(p_path) = 1 then x.object || jsonb_build_object(p_path[1], p_value)
-              else x.object || jsonb_build_object(p_path[1], bpm_core.put_value(x.object -> p_path[1], p_path[2:], p_value)) end
-    from (select case when jsonb_typeof(p_object) = 'object' then p_object else '{}' end as object) x
 $$;
 
 -- from 20_catalog/read_bpmn.sql
@@ -4478,9 +4375,7 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-             || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
@@ -4488,7 +4383,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
@@ -4503,9 +4398,6 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
-    left join lateral (
-      select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -4570,6 +4462,27 @@ begin
 end
 $$;
 
+-- from 20_catalog/store_inclusive_joins.sql
+-- Keeps what the inclusive joins of a new version need to know of their graph: nothing when it has none.
+-- Writes:   inclusive_flow, inclusive_reach.
+create or replace function bpm_core.store_inclusive_joins(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_places bpm_core.inclusive_flow[];
+begin
+  if not exists (select from unnest(p_nodes) n where n.kind = 'InclusiveJoin') then
+    return;
+  end if;
+  v_places := array(select r from bpm_core.inclusive_flow_rows(p_nodes, p_flows) r);
+  insert into bpm_core.inclusive_flow select r.* from unnest(v_places) r;
+  insert into bpm_core.inclusive_reach select r.* from bpm_core.inclusive_reach_rows(p_nodes, p_flows, v_places) r;
+end
+$$;
+
 -- from 20_catalog/store_task_version.sql
 -- Publishes a task version unless the published one says the same already.
 -- Returns:  version number, its id, and whether it is new.
@@ -4621,12 +4534,10 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- Mappings, headers and scripts are stored compiled.
-  v_drawn   jsonb := p_extensions - array['mappings', 'headers', 'script'];
   v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
   v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
 begin
-  if v_foreign = '{}' and v_drawn = '{}' then
+  if v_foreign = '{}' and p_extensions = '{}' then
     return v_own;
   end if;
   return v_own || jsonb_strip_nulls(jsonb_build_object(
@@ -4639,7 +4550,7 @@ begin
     'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
                          p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
     'drawn', nullif(v_foreign, '{}'),
-    'extensions', nullif(v_drawn, '{}')));
+    'extensions', nullif(p_extensions, '{}')));
 end
 $$;
 
@@ -4880,22 +4791,6 @@ create or replace function bpm_core.warning(p_code text, p_message text, p_node_
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
-
--- from 20_catalog/wish_problem.sql
--- What is wrong with a wish that is a plain text. Dates are ISO 8601 dates or durations from the moment the task is offered; priorities are
--- high, normal, low, or a number.
--- Returns:  text; null when nothing is.
-create or replace function bpm_core.wish_problem(p_name text, p_text text)
-returns text
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select case
-    when p_name in ('due', 'follow_up') and bpm_core.parse_timestamp(p_text) is null and bpm_core.parse_duration(p_text) is null
-      then format('%s date %s is neither an ISO 8601 date nor a duration', case p_name when 'due' then 'due' else 'follow-up' end, quote_literal(left(p_text, 50)))
-    when p_name = 'priority' and bpm_core.priority_level(to_jsonb(p_text), 50) is null
-      then format('priority %s is not high, normal or low, nor a number', quote_literal(left(p_text, 50))) end
-$$;
 
 -- from 20_catalog/wrap_bodies.sql
 -- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
@@ -5196,7 +5091,7 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
--- A boundary event that does not interrupt waits again at once. Output mappings of the event say what of the payload is taken over.
+-- A boundary event that does not interrupt waits again at once.
 -- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
@@ -5214,34 +5109,34 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id,
-           case when n.outputs is null then m.payload else bpm_core.message_patch(r.tenant_id, s.workflow_instance_id, t.scope_id, n.outputs, m.payload) end as payload
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
      cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element, n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
-     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = r.tenant_id and m.id = (r.payload ->> 'message')::uuid offset 0) m
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id, d.payload),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
-           jsonb_build_object('message', c.message_id, 'name', c.name, 'variables', c.payload)
-           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, c.payload)
-      from consumed c),
+           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
+      from consumed c
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, c.payload)
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
       from consumed c
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
                   c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
@@ -5409,6 +5304,13 @@ begin
   return v_born;
 end
 $$;
+
+-- from 40_flow/blocks_join.sql
+-- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
+create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
+returns boolean
+language sql immutable parallel safe
+as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bits # p_bits $$;
 
 -- from 40_flow/broadcast_signal.sql
 -- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
@@ -5703,7 +5605,7 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -5719,9 +5621,10 @@ begin
   with open as materialized (
     select i.tenant_id, i.id
       from unnest(p_hosts) h
-     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
-     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+     where i.tenant_id = h.tenant_id and i.state = 'Open'
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -5915,15 +5818,15 @@ end
 $$;
 
 -- from 40_flow/correlation_key.sql
--- The key a path, or the tree of an expression, gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
 -- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
-create or replace function bpm_core.correlation_key(p_path text, p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
 returns text
-language plpgsql volatile
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text := case when p_tree is null then bpm_core.text_value('=' || p_path, p_variables) else bpm_core.evaluate_text(p_tree, p_variables) end;
+  v_key text := bpm_core.text_value('=' || p_path, p_variables);
 begin
   return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
@@ -5967,6 +5870,7 @@ $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
+-- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -5986,8 +5890,15 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
+  v_inclusive   boolean;
+  v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
+  v_inclusive := exists (
+    select
+      from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
+     cross join lateral (select from bpm_core.inclusive_flow f
+                          where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
@@ -6009,9 +5920,10 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
+      v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6021,17 +5933,26 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
+    if v_inclusive then
+      v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
+    if v_inclusive and cardinality(v_arriving) = 0 then
+      v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
   if cardinality(v_arriving) > 0 then
     perform bpm_core.park_tokens(v_arriving, v_hops);
+    if v_inclusive then
+      perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched)), v_hops);
+    end if;
   end if;
   if cardinality(v_waiting) > 0 then
     perform bpm_core.open_waits(v_waiting);
   end if;
   if cardinality(v_joining) > 0 then
-    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+    perform bpm_core.note_starved_joins(v_joining);
   end if;
 end
 $$;
@@ -6063,7 +5984,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -6078,7 +5999,8 @@ begin
   if p_incident.code = 'InboxPoisoned' then
     perform bpm_core.revive_inbox(p_incident);
   elsif p_incident.code = 'JoinStarved' then
-    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+    perform bpm_core.note_starved_joins(array[row(p_incident.tenant_id, p_incident.workflow_instance_id, null, (p_incident.detail ->> 'scope')::uuid, null, null,
+                                                  null, null)::bpm_core.moving]);
   end if;
 end
 $$;
@@ -6114,6 +6036,8 @@ begin
   end;
   if v_count = 1 then
     perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+    -- It stands somewhere else than before, so that an inclusive join may wait for it no longer.
+    perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(p_arriving));
   else
     -- Halving costs a logarithm of subtransactions when one token among many is bad.
     perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);
@@ -6482,6 +6406,65 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_inclusive_joins.sql
+-- KIND inclusive join: the token waits. Whether the join fires is decided when nothing moves any more (fire_inclusive_joins). The first
+-- token over a flow since the last firing belongs to the round that is collected, the next one over the same flow to the round after it.
+-- Returns:  moving[], none. Writes: token, inclusive_join, parallel_join_arrival, history_event.
+create or replace function bpm_core.enter_inclusive_joins(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with arrival as materialized (
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
+           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+           + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
+      from unnest(p_arriving) a
+     cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
+                          where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
+                            and p.flow_id = a.flow_id offset 0) p
+      left join lateral (
+        select j.round
+          from bpm_core.inclusive_join j
+         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+        offset 0) j on true
+      left join lateral (
+        select r.round
+          from bpm_core.parallel_join_arrival r
+         where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.instance_id and r.scope_id = a.scope_id
+           and r.node_id = a.node_id and r.flow_id = a.flow_id
+         order by r.round desc
+         limit 1) before on true),
+  kept as (
+    insert into bpm_core.parallel_join_arrival (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round, token_id)
+    select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id, a.round, a.token_id
+      from arrival a),
+  rested as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+      from arrival a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
+      from arrival a)
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+         bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
+    from arrival a
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+  on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+    set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_inclusive_splits.sql
 -- KIND inclusive split: the token ends, one is born for every flow that is true (one without a condition always is); the default only when none is.
 -- A condition that cannot be decided, or no flow at all, stops the token with an incident; then none of the flows is taken (law 6).
@@ -6579,6 +6562,8 @@ begin
       return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
+    when 'InclusiveJoin' then
+      return bpm_core.enter_inclusive_joins(p_arriving);
     when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
@@ -6882,6 +6867,74 @@ begin
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
   end loop;
   return null;
+end
+$$;
+
+-- from 40_flow/fire_inclusive_joins.sql
+-- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
+-- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
+-- fire do, each once: what they send on has to come to rest before the next round.
+-- One token that blocks is remembered, and the others are looked at only when that one no longer does. It is picked by the random end of its id:
+-- whatever the order in which n branches end, they are all looked at about ln(n) times.
+-- p_touched: tokens whose instance and scope something moved or ended in. Returns: moving[], the survivors, leaving.
+-- Writes:   inclusive_join, and what fire_joins and next_inclusive_rounds write.
+create or replace function bpm_core.fire_inclusive_joins(p_touched bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rounds  bpm_core.parallel_join[];
+begin
+  with pending as materialized (
+    select j.*, w.workflow_version_id
+      from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
+     cross join lateral (select j.* from bpm_core.inclusive_join j
+                          where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     where j.waiting > 0
+       and not exists (
+         select
+           from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
+                  where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
+            and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
+  seen as materialized (
+    select p.*, s.here, s.blocker
+      from pending p
+     cross join lateral (
+       select count(*) filter (where t.state = 'Waiting' and t.node_id = p.node_id) as here,
+              (array_agg(t.id order by right(t.id::text, 12))
+                 filter (where (t.state <> 'Waiting' or t.node_id <> p.node_id) and bpm_core.blocks_join(r.bits, p.filled)))[1] as blocker
+         from (select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id = '00000000-0000-0000-0000-000000000000' and t.workflow_instance_id = p.workflow_instance_id
+                  and t.scope_id = p.scope_id
+               union all
+               select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+        cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
+        where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
+  kept as (
+    -- None of its tokens is live: the scope was ended.
+    update bpm_core.inclusive_join j
+       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+      from seen s
+     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
+       and (s.blocker is not null or s.here = 0))
+  select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
+    into v_rounds
+    from seen s
+   where s.blocker is null and s.here > 0;
+  if v_rounds is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  return bpm_core.next_inclusive_rounds(v_rounds);
 end
 $$;
 
@@ -7586,12 +7639,12 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
--- from 40_flow/message_patch.sql
--- What the output mappings of an event make of a message's payload.
--- Returns:  jsonb object.
--- Raises:   BP422 one cannot be evaluated: the message stays in the inbox, and becomes an incident when that does not pass.
-create or replace function bpm_core.message_patch(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_payload jsonb)
-returns jsonb
+-- from 40_flow/next_inclusive_rounds.sql
+-- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
+-- Until they come to rest the survivors are Executing, on no flow: a join that is looked at meanwhile must not take them for waiting.
+-- Returns:  moving[], the survivors, leaving. Writes: inclusive_join, token, and what fire_joins writes.
+create or replace function bpm_core.next_inclusive_rounds(p_rounds bpm_core.parallel_join[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -7599,25 +7652,38 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  r_mapped record;
+  v_leaving bpm_core.moving[];
 begin
-  select m.mapped, m.problem, m.detail
-    into r_mapped
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
-   cross join lateral bpm_core.map_values(p_outputs, v.variables || p_payload) m;
-  if r_mapped.problem is not null then
-    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
-  end if;
-  return r_mapped.mapped;
+  insert into bpm_core.parallel_join select r.* from unnest(p_rounds) r;
+  v_leaving := bpm_core.fire_joins(p_rounds);
+  update bpm_core.inclusive_join j
+     set round = r.round + 1, waiting = j.waiting - r.joined, blocked_by = null, filled = coalesce(x.filled, j.filled # j.filled)
+    from (select r.*, w.workflow_version_id
+            from unnest(p_rounds) r
+           cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                                where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w offset 0) r
+   cross join lateral (
+     select bit_or(set_bit(repeat('0', p.flows)::bit varying, p.place - p.first_place, 1)) as filled
+       from bpm_core.inclusive_flow p
+      cross join lateral (select from bpm_core.parallel_join_arrival a
+                           where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                             and a.node_id = r.node_id and a.flow_id = p.flow_id and a.round = r.round + 1 offset 0) a
+      where p.tenant_id = r.tenant_id and p.workflow_version_id = r.workflow_version_id and p.node_id = r.node_id) x
+   where j.tenant_id = r.tenant_id and j.workflow_instance_id = r.workflow_instance_id and j.scope_id = r.scope_id and j.node_id = r.node_id;
+  update bpm_core.token t
+     set state = 'Executing', via_flow_id = null, version = t.version + 1
+    from unnest(v_leaving) l
+   where t.tenant_id = l.tenant_id and t.id = l.token_id;
+  return v_leaving;
 end
 $$;
 
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
--- or around one.
--- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
--- Writes:   incident, history_event.
-create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
+-- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
+-- Once per scope while it is open.
+-- p_joining: tokens whose instance and scope is looked at. Writes: incident, history_event.
+create or replace function bpm_core.note_starved_joins(p_joining bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7628,29 +7694,40 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with starved as materialized (
-    select w.id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
-                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
+  with recursive around as (
+    select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m
+    union
+    -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
+    select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
+      from around a
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+     where a.scope_id <> bpm_core.root_scope()),
+  starved as materialized (
+    select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
+      from around d
+     cross join lateral (select w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+      left join lateral (select s.live_tokens from bpm_core.scope s where s.tenant_id = d.tenant_id and s.id = d.scope_id offset 0) s on true
      cross join lateral (
-       select coalesce(sum(j.joined), 0) as waiting,
-              jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
-         from bpm_core.parallel_join j
-        where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
-       -- Hosts of scopes wait for what is inside.
-       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
-                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
-       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
-                        where o.state = 'Open' and o.code = 'JoinStarved')),
+       select coalesce(sum(x.joined), 0) as waiting,
+              jsonb_agg(jsonb_build_object('node', x.node_id, 'round', x.round, 'expected', x.expected, 'joined', x.joined)) as joins
+         from (select j.node_id, j.round, j.expected, j.joined from bpm_core.parallel_join j
+                where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id and j.fired_at is null
+               union all
+               select i.node_id, i.round, length(i.filled), i.waiting from bpm_core.inclusive_join i
+                where i.tenant_id = d.tenant_id and i.workflow_instance_id = d.instance_id and i.scope_id = d.scope_id and i.waiting > 0) x) j
+     -- At the root the counter is that of the whole instance: a token inside a sub-process has its host at the root, which waits at no join.
+     where w.status = 'Running' and j.waiting > 0 and j.waiting = coalesce(s.live_tokens, w.live_tokens)
+       and not exists (select from (select o.state, o.code, o.detail from bpm_core.incident o where o.workflow_instance_id = d.instance_id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved' and o.detail ->> 'scope' = d.scope_id::text)),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
-    select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
-           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'), jsonb_build_object('joins', s.joins), v_now
+    select s.tenant_id, s.incident_id, s.instance_id, s.joins -> 0 ->> 'node', 'JoinStarved',
+           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'),
+           jsonb_build_object('joins', s.joins, 'scope', s.scope_id), v_now
       from starved s)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
-  select p_tenant_id, s.id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
+  select s.tenant_id, s.instance_id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
     from starved s;
 end
 $$;
@@ -7925,11 +8002,11 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, n.correlation, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
@@ -9184,6 +9261,27 @@ begin
 end
 $$;
 
+-- from 40_flow/token_reach.sql
+-- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
+-- comes over the flow it is on. Called in FROM, where it is inlined.
+-- p_join: the join it is asked for. Returns: one row, bits.
+create or replace function bpm_core.token_reach(
+  p_tenant_id text, p_version_id uuid, p_join text, p_first_place integer, p_filled bit varying, p_node_id text, p_flow_id text)
+returns table (bits bit varying)
+language sql stable
+as $$
+  select case
+    when p_node_id = p_join and p_flow_id is not null then
+      (select set_bit(p_filled # p_filled, p.place - p.first_place, 1)
+         from bpm_core.inclusive_flow p
+        where p.tenant_id = p_tenant_id and p.workflow_version_id = p_version_id and p.node_id = p_join and p.flow_id = p_flow_id)
+    else
+      (select substring(r.reach from p_first_place + 1 for length(p_filled))
+         from bpm_core.inclusive_reach r
+        where r.tenant_id = p_tenant_id and r.workflow_version_id = p_version_id and r.node_id = p_node_id)
+  end
+$$;
+
 -- from 40_flow/token_variables.sql
 -- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
@@ -9280,9 +9378,8 @@ $$;
 
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
--- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
+-- Writes:   task_instance, execution, result, history_event: one row each per answer.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -9293,7 +9390,6 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
-  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -9314,12 +9410,7 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input),
-  mapped as materialized (
-    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
-      from done d
-      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
-                          where d.outputs is not null offset 0) m on true),
+              a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -9331,27 +9422,22 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end
-      from mapped d
+           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
+      from done d
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
-         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
-           filter (where d.problem is not null)
-    into v_accepted, v_unmapped
-    from mapped d;
-  if v_unmapped is not null then
-    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
-  end if;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
+    into v_accepted
+    from done d;
   return coalesce(v_accepted, '{}');
 end
 $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's.
--- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
+-- Returns:  accepted.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
--- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
+-- Writes:   task_instance, execution, result, history_event, audit_event.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
 returns bpm_core.accepted
 language plpgsql volatile
@@ -9363,19 +9449,11 @@ as $$
 declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
-  v_patch     jsonb := v_variables;
-  v_problem   text;
-  v_detail    jsonb;
-  v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  if p_task.outputs is not null then
-    select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
-      from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
   end if;
   update bpm_core.task_instance t
      set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
@@ -9387,15 +9465,10 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
-          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
-  if v_problem is not null then
-    perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
-    return null;
-  end if;
-  return v_accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;
 
@@ -9598,7 +9671,6 @@ begin
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then p.variables || w.variables
                              else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
-                        || coalesce(l.input, '{}'), coalesce(l.headers, '{}')
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -9611,14 +9683,14 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
+-- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -9630,7 +9702,7 @@ begin
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables, c.headers
+         c.lease_until, c.variables
     from bpm_core.claim_ready_tasks(
            p_tenant_id, p_worker,
            array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
@@ -9887,9 +9959,7 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    if v_accepted.task_id is not null then
-      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
-    end if;
+    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
@@ -10020,8 +10090,7 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
---           incident where an expression of the task cannot be evaluated: then nothing is offered.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10031,51 +10100,28 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_troubles bpm_core.trouble[];
+  v_now timestamptz := bpm_core.now();
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
-  offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from rested r
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
-           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is null then
-    return bpm_core.arm_boundaries(p_arriving);
-  end if;
-  perform bpm_core.open_incidents(v_troubles);
-  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease
+    from rested r
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
---           incident where an expression of the task cannot be evaluated: then nothing is offered.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10085,44 +10131,24 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_troubles bpm_core.trouble[];
+  v_now timestamptz := bpm_core.now();
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
-  offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from rested r
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
-           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is null then
-    return bpm_core.arm_boundaries(p_arriving);
-  end if;
-  perform bpm_core.open_incidents(v_troubles);
-  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
+    from rested r
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -10361,39 +10387,6 @@ begin
 end
 $$;
 
--- from 50_work/mapped_outputs.sql
--- What a completed task's output mappings make of what it brought: they see the variables, its inputs, and that, the nearest last.
--- Returns:  one row: patch, or problem and detail, which keeps what was brought, so that resolving the incident maps it again.
-create or replace function bpm_core.mapped_outputs(
-  p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_input jsonb, p_brought jsonb, out patch jsonb, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  select m.mapped, m.problem, m.detail || jsonb_build_object('brought', p_brought)
-    into patch, problem, detail
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
-   cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
-end
-$$;
-
--- from 50_work/moment_of.sql
--- The moment a value names: an ISO 8601 date with or without time, or a duration from now.
--- Returns:  timestamptz; null when it is neither.
-create or replace function bpm_core.moment_of(p_value jsonb)
-returns timestamptz
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return case when jsonb_typeof(p_value) = 'string'
-    then coalesce(bpm_core.parse_timestamp(p_value #>> '{}'), bpm_core.now() + bpm_core.parse_duration(p_value #>> '{}')) end;
-end
-$$;
-
 -- from 50_work/next_due.sql
 -- When should a worker of these types ask again?
 -- Returns:  timestamptz: now when something is ready, else when the next task becomes ready; null when none is planned.
@@ -10445,8 +10438,7 @@ $$;
 
 -- from 50_work/offer_tasks.sql
 -- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
--- What cannot be evaluated stops the token; what waited on it is closed.
--- Writes:   task_instance; incident and what close_waits writes.
+-- Writes:   task_instance.
 create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
 returns void
 language plpgsql volatile
@@ -10455,42 +10447,19 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_troubles bpm_core.trouble[];
 begin
-  with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
-           o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(
-           row(o.tenant_id, o.workflow_instance_id, o.workflow_version_id, o.scope_id, o.id, o.node_id, o.via_flow_id, null)::bpm_core.moving,
-           (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is not null then
-    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
-    perform bpm_core.open_incidents(v_troubles);
-  end if;
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
+    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -10608,53 +10577,6 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
-end
-$$;
-
--- from 50_work/redo_outputs.sql
--- Evaluates the output mappings of a completed task again, from what it brought: what resolving their incident means. The work is not done twice.
--- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
--- Returns:  boolean, whether the incident was about such mappings.
--- Writes:   history_event, workflow_instance, and what the path ahead writes; incident.
-create or replace function bpm_core.redo_outputs(p_incident bpm_core.incident, p_actor text)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_task    bpm_core.task_instance;
-  v_patch   jsonb;
-  v_problem text;
-  v_detail  jsonb;
-begin
-  if not p_incident.detail ? 'completed' then
-    return false;
-  end if;
-  select t.* into r_task
-    from bpm_core.task_instance t
-   where t.tenant_id = p_incident.tenant_id and t.id = (p_incident.detail ->> 'completed')::uuid and t.state = 'Completed';
-  if not found then
-    return false;
-  end if;
-  select coalesce(m.patch, '{}'), m.problem, m.detail
-    into v_patch, v_problem, v_detail
-    from bpm_core.mapped_outputs(r_task.tenant_id, r_task.workflow_instance_id, r_task.scope_id, r_task.outputs, r_task.input, p_incident.detail -> 'brought') m;
-  if v_problem is not null then
-    perform bpm_core.stop_unmapped(r_task.tenant_id, array[row(
-      row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted,
-      v_problem, v_detail)::bpm_core.unmapped]);
-    return true;
-  end if;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (r_task.tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'TaskCompleted', r_task.token_id, r_task.node_id, p_actor,
-          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'variables', v_patch)
-          || bpm_core.local_names(r_task.tenant_id, r_task.scope_id, v_patch));
-  perform bpm_core.continue_accepted(r_task.tenant_id, array[
-    row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
-  return true;
 end
 $$;
 
@@ -10868,84 +10790,6 @@ begin
   perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
   return query select s.* from unnest(v_settled) s;
 end
-$$;
-
--- from 50_work/stop_unmapped.sql
--- Stops the tokens of completed tasks whose output mappings could not be evaluated. What else waited on them is closed: the task is done.
--- Writes:   token, incident, history_event, and what close_events writes.
-create or replace function bpm_core.stop_unmapped(p_tenant_id text, p_unmapped bpm_core.unmapped[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  perform bpm_core.close_events(p_tenant_id, array(select (u.task).token_id from unnest(p_unmapped) u));
-  perform bpm_core.open_incidents(array(
-    select bpm_core.task_trouble(
-             row(p_tenant_id, (u.task).instance_id, null, (u.task).scope_id, (u.task).token_id, (u.task).node_id, t.via_flow_id, null)::bpm_core.moving,
-             u.problem, u.detail || jsonb_build_object('completed', (u.task).task_id))
-      from (select p_tenant_id as tenant_id, (u.task).token_id, u.* from unnest(p_unmapped) u offset 0) u
-     cross join lateral (select t.via_flow_id from bpm_core.token t where t.tenant_id = u.tenant_id and t.id = u.token_id offset 0) t));
-end
-$$;
-
--- from 50_work/task_settings.sql
--- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
--- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
--- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
-create or replace function bpm_core.task_settings(
-  p_expressions jsonb, p_variables jsonb,
-  out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
-  out priority_level smallint, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name  text;
-  v_wish  jsonb;
-  v_value jsonb;
-  v_sound boolean;
-begin
-  if p_expressions ? 'inputs' then
-    select m.mapped, m.problem, m.detail into input, problem, detail from bpm_core.map_values(p_expressions -> 'inputs', p_variables) m;
-    if problem is not null then
-      return;
-    end if;
-  end if;
-  for v_name, v_wish in select e.key, e.value from jsonb_each(p_expressions) e where e.key not in ('inputs', 'outputs') loop
-    v_value := bpm_core.evaluate(v_wish -> 'tree', p_variables, coalesce(input, '{}'));
-    continue when v_value = 'null';
-    if bpm_core.is_hidden(v_value) then
-      v_value := null;
-    end if;
-    case v_name
-      when 'assignee' then v_sound := jsonb_typeof(v_value) in ('string', 'number'); assignee := case when v_sound then nullif(v_value #>> '{}', '') end;
-      when 'groups' then candidate_groups := bpm_core.name_list(v_value); v_sound := candidate_groups is not null;
-      when 'users' then candidate_users := bpm_core.name_list(v_value); v_sound := candidate_users is not null;
-      when 'due' then due_at := bpm_core.moment_of(v_value); v_sound := due_at is not null;
-      when 'follow_up' then follow_up_at := bpm_core.moment_of(v_value); v_sound := follow_up_at is not null;
-      else priority_level := bpm_core.priority_level(v_value, (v_wish ->> 'middle')::integer); v_sound := priority_level is not null;
-    end case;
-    if v_sound is not true then
-      problem := format('the %s %s cannot be evaluated', replace(v_name, '_', ' '), v_wish ->> 'source');
-      detail := jsonb_build_object('expression', v_wish ->> 'source', 'seen', bpm_core.describe_tree(v_wish -> 'tree', p_variables || coalesce(input, '{}')));
-      return;
-    end if;
-  end loop;
-end
-$$;
-
--- from 50_work/task_trouble.sql
--- Says why a task could not be offered, or what it brought not be taken over.
--- Returns:  trouble, code ExpressionUndecidable.
-create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
-returns bpm_core.trouble
-language sql immutable
-as $$
-  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -11735,7 +11579,7 @@ end
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
--- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
+-- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
 -- Writes:   outbox, history_event; incident.
 create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
@@ -11755,34 +11599,33 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
       payload, payload_hash, available_at, max_attempts, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
       from sending s
-     where s.destination_id is not null and s.problem is null),
+     where s.destination_id is not null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
            jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
       from sending s
-     where s.destination_id is not null and s.problem is null)
+     where s.destination_id is not null)
   select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
-                       null, null)::bpm_core.moving) filter (where s.destination_id is not null and s.problem is null),
-         array_agg(case when s.problem is not null then bpm_core.task_trouble(s.token, s.problem, s.detail) else row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
-                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble end)
-           filter (where s.destination_id is null or s.problem is not null)
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
+         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
+           filter (where s.destination_id is null)
     into v_leaving, v_troubles
     from sending s;
   perform bpm_core.open_incidents(v_troubles);
@@ -12544,7 +12387,8 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_06.sql
--- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals. An inclusive join takes one
+-- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -12552,7 +12396,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
-           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
            (select count(*)
               from bpm_core.parallel_join_arrival a
               join bpm_core.workflow_flow f
@@ -12576,7 +12420,9 @@ as $$
     left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
-     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('expected is not the number of incoming flows',
+      case when r.kind = 'InclusiveJoin' then r.expected > r.incoming else r.expected is distinct from r.incoming end),
+     ('an inclusive join that did not fire keeps a round', r.kind = 'InclusiveJoin' and not r.fired),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
@@ -12589,6 +12435,13 @@ as $$
                        from bpm_core.parallel_join j
                       where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
                         and j.node_id = a.node_id and j.round = a.round)
+     and not exists (select
+                       from bpm_core.inclusive_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round <= a.round)
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
+    from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
 $$;
 
 -- from 80_operation/invariant_i_07.sql
@@ -13692,6 +13545,73 @@ as $$
      and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
 $$;
 
+-- from 80_operation/unsettled_inclusive_joins.sql
+-- Inclusive joins of running instances that do not say what waits at them, or that wait although they may fire. Which flows a token can still
+-- come over is found here by walking the flows of the graph backwards, not from what was worked out at deploy.
+-- Returns:  rows (workflow_instance_id, node_id, rule, seen).
+create or replace function bpm_core.unsettled_inclusive_joins(p_tenant_id text)
+returns table (workflow_instance_id uuid, node_id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive waits as materialized (
+    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id,
+           coalesce(a.flows, '{}') as flows, coalesce(a.arrivals, 0) as arrivals, coalesce(a.live, 0) as live
+      from bpm_core.inclusive_join j
+      join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
+      left join lateral (
+        select array_agg(a.flow_id) filter (where a.round = j.round) as flows, count(*) as arrivals,
+               count(*) filter (where k.state = 'Waiting' and k.node_id = j.node_id) as live
+          from bpm_core.parallel_join_arrival a
+          join bpm_core.token k on k.tenant_id = a.tenant_id and k.id = a.token_id
+         where a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id
+           and a.node_id = j.node_id and a.round >= j.round) a on true
+     where j.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')),
+  -- Steps backwards; a boundary event is reached from its host.
+  step as materialized (
+    select f.workflow_version_id, f.source_id, f.target_id, f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_tenant_id and f.workflow_version_id in (select w.workflow_version_id from waits w)
+    union all
+    select n.workflow_version_id, n.attached_to, n.node_id, null
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id in (select w.workflow_version_id from waits w)
+       and n.attached_to is not null and n.element <> 'startEvent'),
+  -- From which nodes a flow into a join is reached without passing the join.
+  reaching (workflow_version_id, join_id, flow_id, node_id) as (
+    select s.workflow_version_id, s.target_id, s.flow_id, s.source_id
+      from step s
+     where (s.workflow_version_id, s.target_id) in (select w.workflow_version_id, w.node_id from waits w where w.live > 0)
+    union
+    select r.workflow_version_id, r.join_id, r.flow_id, s.source_id
+      from reaching r
+      join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
+     where r.node_id <> r.join_id),
+  blocked as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+      from waits w
+      join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
+       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
+     cross join lateral (
+       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
+         from (select r.flow_id
+                 from reaching r
+                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
+               union all
+               select k.via_flow_id where k.node_id = w.node_id) x) c
+     group by w.workflow_instance_id, w.scope_id, w.node_id)
+  select w.workflow_instance_id, w.node_id, x.rule,
+         jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
+    from waits w
+    left join blocked b on b.workflow_instance_id = w.workflow_instance_id and b.scope_id = w.scope_id and b.node_id = w.node_id
+   cross join lateral (values
+     ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
+     ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
+     ('some of what waits is no longer there', w.live <> w.arrivals),
+     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+   where w.live > 0 and x.broken
+$$;
+
 -- from 80_operation/upkeep_checks.sql
 -- ready(): what holds for the whole database: schema, partitions, clock, settings, the vacuum horizon.
 -- Returns:  health_check rows.
@@ -13955,9 +13875,7 @@ select t.tenant_id,
        t.assignee,
        t.candidate_groups,
        t.due_at,
-       t.follow_up_at,
-       t.candidate_users,
-       t.headers
+       t.follow_up_at
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
