@@ -1510,7 +1510,12 @@ begin
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
   expressions := '{}';
-  for r_said in select s.name, s.source, s.middle from bpm_core.drawn_wishes(p_attributes, p_extensions) s loop
+  for r_said in
+    select s.name, s.source, s.middle
+      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
+     -- Asked before the function is called: most nodes say none of it.
+     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
+  loop
     select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
     if r_tree.problem is not null then
       unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
@@ -3029,9 +3034,7 @@ returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select not exists (
-    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
-     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
+  select p_tree::text !~ '"op": "(?!(and|or|not|eq|ne|lt|le|gt|ge|empty|defined|path|value)")'
 $$;
 
 -- from 20_catalog/is_range.sql
@@ -3364,6 +3367,8 @@ language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
+    -- What most are needs no closer look.
+    when p_left ->> 'op' = 'path' and (p_right ->> 'op' = 'path' or jsonb_typeof(p_right -> 'value') = 'number') then null
     when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
     when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
       then 'a comparison stands between two values, not between conditions'

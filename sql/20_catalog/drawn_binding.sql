@@ -27,7 +27,12 @@ begin
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
   expressions := '{}';
-  for r_said in select s.name, s.source, s.middle from bpm_core.drawn_wishes(p_attributes, p_extensions) s loop
+  for r_said in
+    select s.name, s.source, s.middle
+      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
+     -- Asked before the function is called: most nodes say none of it.
+     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
+  loop
     select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
     if r_tree.problem is not null then
       unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
