@@ -255,6 +255,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.sweep_batch_size', 1, 100000),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -438,8 +439,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
-         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
-         b.expressions, b.headers
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
@@ -562,20 +562,17 @@ $$;
 
 -- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
--- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text; mappings and headers as
---           bpmn_mappings reads them, where there are any.
+-- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
 returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select o.owner_pos, o.extensions || coalesce(m.mappings, '{}')
-    from (select h.parent as owner_pos, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc) as extensions
-            from unnest(p_elements) h
-            join unnest(p_elements) e on e.parent = h.pos
-           where h.space = 'bpmn' and h.tag = 'extensionElements'
-           group by h.parent) o
-    left join bpm_core.bpmn_mappings(p_elements) m on m.owner_pos = o.owner_pos
+  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
+    from unnest(p_elements) h
+    join unnest(p_elements) e on e.parent = h.pos
+   where h.space = 'bpmn' and h.tag = 'extensionElements'
+   group by h.parent
 $$;
 
 -- from 20_catalog/bpmn_flow_node_tags.sql
@@ -603,49 +600,6 @@ as $$
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
    order by r.body, l.pos desc
-$$;
-
--- from 20_catalog/bpmn_mappings.sql
--- Input and output mappings of Camunda 7 and Zeebe, and what is said to workers besides: Zeebe's task headers, Camunda's extension properties.
--- Returns:  one row per owner: {"mappings": [{direction in|out, target, source | list | map | script}], "headers": {name: text}}, each where there is one.
-create or replace function bpm_core.bpmn_mappings(p_elements bpm_core.bpmn_element[])
-returns table (owner_pos integer, mappings jsonb)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with element as materialized (
-    select e.* from unnest(p_elements) e where e.space in ('camunda', 'zeebe') or (e.space = 'bpmn' and e.tag = 'extensionElements')
-  ),
-  part as materialized (
-    select h.parent as owner_pos, p.pos, p.tag, p.body, p.attributes
-      from element h
-      join element i on i.parent = h.pos and i.tag in ('inputOutput', 'ioMapping', 'taskHeaders', 'properties')
-      join element p on p.parent = i.pos
-     where h.tag = 'extensionElements'
-  ),
-  inner_part as (
-    select c.parent, min(c.tag) as tag, jsonb_agg(g.body order by g.pos) filter (where g.pos is not null) as list,
-           jsonb_object_agg(coalesce(g.attributes ->> 'key', ''), g.body) filter (where g.pos is not null) as map, bool_or(g.tag = 'script' or d.pos is not null) as deep
-      from part p
-      join element c on c.parent = p.pos
-      left join element g on g.parent = c.pos
-      left join element d on d.parent = g.pos
-     group by c.parent
-  )
-  select p.owner_pos, jsonb_strip_nulls(jsonb_build_object(
-           'mappings', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-              'direction', case when p.tag in ('input', 'inputParameter') then 'in' else 'out' end,
-              'target', coalesce(p.attributes ->> 'target', p.attributes ->> 'name'),
-              'source', case when i.tag is null then coalesce(p.attributes ->> 'source', p.body) end,
-              'list', case when i.tag = 'list' and not i.deep then coalesce(i.list, '[]') end,
-              'map', case when i.tag = 'map' and not i.deep then coalesce(i.map, '{}') end,
-              'script', case when i.tag not in ('list', 'map') or i.deep then true end)) order by p.pos)
-             filter (where p.tag in ('input', 'inputParameter', 'output', 'outputParameter')),
-           'headers', jsonb_object_agg(coalesce(p.attributes ->> 'key', p.attributes ->> 'name', ''), coalesce(p.attributes ->> 'value', p.body))
-             filter (where p.tag in ('header', 'property'))))
-    from part p
-    left join inner_part i on i.parent = p.pos
-   group by p.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
@@ -695,8 +649,6 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
-    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
-    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -1324,18 +1276,11 @@ end
 $$;
 
 -- from 20_catalog/describe_condition.sql
--- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
-create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$ select bpm_core.describe_tree(r.tree, p_variables) from bpm_core.read_expression(p_condition_source, null) r $$;
-
--- from 20_catalog/describe_tree.sql
--- What an expression looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out. Values longer than 1,000 characters are cut, encrypted ones left out.
+-- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out.
+-- Values longer than 1,000 characters are cut, encrypted ones left out.
 -- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
-create or replace function bpm_core.describe_tree(p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
 returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -1347,9 +1292,10 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from bpm_core.read_expression(p_condition_source, null) r
+           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
+           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1460,14 +1406,14 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation, min(left(c.body, 65536)) filter (where c.tag = 'script') as script
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
       from unnest(p_elements) c
-     where c.space = 'bpmn' and (c.tag in ('documentation', 'script') or c.tag like '%LoopCharacteristics')
+     where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
      group by c.parent
   )
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, nullif(btrim(n.attributes ->> 'name'), ''),
-           n.attributes, coalesce(x.extensions, '{}') || case when c.script <> '' then jsonb_build_object('script', c.script) else '{}' end,
+           n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
@@ -1481,22 +1427,21 @@ as $$
 $$;
 
 -- from 20_catalog/drawn_binding.sql
--- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
--- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
--- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used; unread: expressions that cannot be read.
+-- What a node says about its own execution, over the task version's defaults.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
 create or replace function bpm_core.drawn_binding(
   p_attributes jsonb, p_extensions jsonb, p_lane text,
-  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[],
-  out expressions jsonb, out headers jsonb, out problem text, out unread text[])
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_retries text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
-                             p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
-  v_lease   text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
-  r_said    record;
-  r_tree    record;
+  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
+  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
+  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
@@ -1509,97 +1454,26 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  expressions := '{}';
-  for r_said in
-    select s.name, s.source, s.middle
-      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
-     -- Asked before the function is called: most nodes say none of it.
-     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
-  loop
-    select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
-    if r_tree.problem is not null then
-      unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
-    elsif r_tree.tree ->> 'op' = 'value' and bpm_core.wish_problem(r_said.name, r_said.source) is not null then
-      problem := concat_ws('; ', problem, bpm_core.wish_problem(r_said.name, r_said.source));
-    elsif r_tree.tree ->> 'op' = 'value' and r_said.name in ('assignee', 'groups', 'priority') then
-      case r_said.name
-        when 'assignee' then assignee := r_said.source;
-        when 'groups' then candidate_groups := bpm_core.name_list(to_jsonb(r_said.source));
-        else priority_level := bpm_core.priority_level(to_jsonb(r_said.source), r_said.middle);
-      end case;
-    else
-      expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
-    end if;
-  end loop;
-  -- Nulls are not stripped: a tree may hold one.
-  if p_extensions ? 'mappings' then
-    expressions := expressions || (
-      select coalesce(jsonb_object_agg(d.name, m.mappings), '{}')
-        from (values ('inputs', 'in'), ('outputs', 'out')) d(name, direction)
-       cross join lateral bpm_core.drawn_mappings(p_extensions, d.direction) m
-       where m.mappings is not null);
+  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
+  if v_priority is not null and priority_level is null then
+    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
   end if;
-  expressions := nullif(expressions, '{}');
-  headers := bpm_core.drawn_headers(p_attributes, p_extensions);
-  candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
-end
-$$;
-
--- from 20_catalog/drawn_headers.sql
--- What a drawing tells the worker besides the variables: Zeebe's task headers, Camunda's extension properties, the decision of a business rule
--- task, the script of a script task.
--- Returns:  jsonb object of texts; null when there is nothing.
-create or replace function bpm_core.drawn_headers(p_attributes jsonb, p_extensions jsonb)
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select nullif(coalesce(p_extensions -> 'headers', '{}') || jsonb_strip_nulls(jsonb_build_object(
-    'decision', coalesce(bpm_core.vendor_attribute(p_attributes, 'decisionRef'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,decisionId}'), '')),
-    'resultVariable', coalesce(bpm_core.vendor_attribute(p_attributes, 'resultVariable'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,resultVariable}'), ''),
-                               nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
-    'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
-    'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
-$$;
-
--- from 20_catalog/drawn_mappings.sql
--- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
--- Returns:  mappings: [{target: [names], source, tree}], null when there are none; problems: what cannot be read.
-create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  r_mapping record;
-  r_tree    record;
-begin
-  for r_mapping in
-    select m.value ->> 'target' as target, m.value as mapping
-      from jsonb_array_elements(p_extensions -> 'mappings') with ordinality m(value, n)
-     where m.value ->> 'direction' = p_direction and not m.value ? 'script'
-     order by m.n
-  loop
-    select t.tree, t.problem into r_tree from bpm_core.mapping_tree(r_mapping.mapping) t;
-    if regexp_replace(coalesce(r_mapping.target, ''), '^=\s*', '') !~ '^([A-Za-z_$]|[^\u0001-\u007f])[^.]*(\.[^.]+)*$' then
-      problems := problems || format('the target %s of a mapping is no name', quote_literal(left(coalesce(r_mapping.target, ''), 100)));
-    elsif r_tree.problem is not null then
-      problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
-    else
-      mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
-        'target', to_jsonb(string_to_array(regexp_replace(r_mapping.target, '^=\s*', ''), '.')),
-        'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
-    end if;
-  end loop;
+  -- A path is read when the task is entered; any other expression was warned of.
+  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
+  candidate_groups := case
+    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
+    when v_groups is null and p_lane is not null then array[p_lane]
+    else '{}' end;
 end
 $$;
 
 -- from 20_catalog/drawn_message.sql
--- The message an element waits for, and its correlation key: on the element or the message (bpm:correlationKey), or Zeebe's subscription;
--- null is the business key. A dotted path is kept as such, which is quick; anything else as a tree.
--- Returns:  message_name, correlation_path (of a tree: its source), correlation (the tree), and problem: what is wrong with the key.
+-- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
+-- or Zeebe's subscription; null is the business key.
+-- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
 create or replace function bpm_core.drawn_message(
   p_attributes jsonb, p_message_id text, p_message_name text, p_message_attributes jsonb, p_message_extensions jsonb,
-  out message_name text, out correlation_path text, out correlation jsonb, out problem text)
+  out message_name text, out correlation_path text, out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1611,11 +1485,7 @@ begin
   if v_source is not null then
     correlation_path := bpm_core.expression_path(v_source);
     if correlation_path is null then
-      select c.tree, format('The correlation key %s cannot be read: %s (position %s).', v_source, c.problem, c.at)
-        into correlation, problem
-        from bpm_core.compile_expression(v_source, v_source ~ '[$#]\{') c;
-      problem := case when correlation is null then problem end;
-      correlation_path := v_source;
+      problem := format('The correlation key %s is not a dotted path into the variables.', v_source);
     end if;
   end if;
 end
@@ -1698,27 +1568,6 @@ begin
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
-$$;
-
--- from 20_catalog/drawn_wishes.sql
--- What a node wishes for its task in attributes that may be expressions, in whichever dialect.
--- Returns:  name, source; middle: of a priority, the number that means normal there.
-create or replace function bpm_core.drawn_wishes(p_attributes jsonb, p_extensions jsonb)
-returns table (name text, source text, middle integer)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select w.name, w.source, w.middle
-    from (values
-      ('assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), '')), null::integer),
-      ('groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), '')), null),
-      ('users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'), '')), null),
-      ('due', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,dueDate}'), '')), null),
-      ('follow_up', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,followUpDate}'), '')), null),
-      ('priority', coalesce(bpm_core.vendor_attribute(p_attributes, 'priority'), nullif(btrim(p_extensions #>> '{zeebe:priorityDefinition,priority}'), ''),
-                            nullif(btrim(p_attributes ->> 'camunda:taskPriority'), '')),
-       case when bpm_core.vendor_attribute(p_attributes, 'priority') is null and p_extensions #>> '{zeebe:priorityDefinition,priority}' is null then 0 else 50 end)) w(name, source, middle)
-   where w.source is not null
 $$;
 
 -- from 20_catalog/element_label.sql
@@ -1808,9 +1657,9 @@ end
 $$;
 
 -- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables, p_locals before them. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
 -- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb, p_locals jsonb default '{}')
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
 returns jsonb
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
@@ -1819,9 +1668,9 @@ begin
   if p_tree ->> 'op' = 'value' then
     return p_tree -> 'value';
   elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, p_locals, 200000);
+  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
 end
 $$;
 
@@ -2259,35 +2108,22 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with ignored as (
-    select 'ListenerIgnored' as code,
-           format('%s has a listener or script of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name')) as message,
+    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
+           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
+                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
            case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
       from unnest(p_elements) h
       join unnest(p_elements) x on x.parent = h.pos
       join unnest(p_elements) o on o.pos = h.parent
      where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
-       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script')
-       and not (x.tag = 'script' and o.tag = 'scriptTask')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
      group by 1, 2, 3, 4
     union all
-    select 'MappingIgnored', format('%s has mappings that are not executed: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), m.names), n.node_id, null
+    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (
-       select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
-         from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
-     where n.extensions ? 'mappings' and m.names is not null
-    union all
-    select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
-                                   bpm_core.element_label(n.tag, n.node_id, n.name), left(n.task_type, 100)), n.node_id, null
-      from unnest(p_nodes) n
-     where n.tag = 'scriptTask' and n.task_type = n.node_id and n.attributes ->> 'bpm:type' is null
-    union all
-    select 'ExpressionIgnored', format('%s has an expression that is not understood: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), u.problem), n.node_id, null
-      from unnest(p_nodes) n
-     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions - 'mappings', n.lane) b
-     cross join lateral unnest(b.unread) u(problem)
-     where n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask') and n.attributes::text || n.extensions::text ~ '[$#]\{|": "\s*='
+     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
+                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
+     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2508,14 +2344,7 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
-    from node n
-   cross join lateral (
-     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
-     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings'
-  union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
@@ -3034,7 +2863,9 @@ returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tree::text !~ '"op": "(?!(and|or|not|eq|ne|lt|le|gt|ge|empty|defined|path|value)")'
+  select not exists (
+    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
+     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
 $$;
 
 -- from 20_catalog/is_range.sql
@@ -3203,78 +3034,6 @@ as $$
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
 $$;
 
--- from 20_catalog/map_values.sql
--- Applies compiled mappings in their order; a later one sees what an earlier one gave.
--- p_mappings: [{target: [names], source, tree}], as drawn_mappings compiles them.
--- Returns:  mapped, the variables the targets name; or problem, and detail with the values seen: one could not be evaluated.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_mapping jsonb;
-  v_value   jsonb;
-begin
-  mapped := '{}';
-  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
-    if v_value is null then
-      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', array_to_string(array(select jsonb_array_elements_text(v_mapping -> 'target')), '.'));
-      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
-                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
-      mapped := null;
-      return;
-    end if;
-    mapped := bpm_core.put_value(mapped, array(select jsonb_array_elements_text(v_mapping -> 'target')), v_value);
-  end loop;
-  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
-    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
-    detail := '{}';
-    mapped := null;
-  end if;
-end
-$$;
-
--- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
--- Returns:  {in,out}, {in}, {out} or {}.
-create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
-returns text[]
-language sql immutable parallel safe
-as $$
-  select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
-    when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
-    when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
-    else '{}' end
-$$;
-
--- from 20_catalog/mapping_tree.sql
--- The tree of what one mapping gives: an expression or text, a list of them, or a map of them. Nothing at all is null.
--- Returns:  tree, or problem with its position.
-create or replace function bpm_core.mapping_tree(p_mapping jsonb, out tree jsonb, out problem text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_mapping ? 'source' then
-    select case when btrim(p_mapping ->> 'source') = '' then '{"op": "value", "value": null}'::jsonb else c.tree end, c.problem || ' (position ' || c.at || ')'
-      into tree, problem
-      from bpm_core.compile_expression(p_mapping ->> 'source') c;
-    return;
-  end if;
-  select jsonb_build_object('op', case when p_mapping ? 'map' then 'context' else 'list' end, 'args', coalesce(jsonb_agg(c.tree order by e.n), '[]'),
-                            'keys', coalesce(jsonb_agg(e.key order by e.n), '[]')),
-         min(c.problem || ' (position ' || c.at || ')')
-    into tree, problem
-    from (select null as key, l.value, l.n from jsonb_array_elements_text(p_mapping -> 'list') with ordinality l(value, n)
-          union all
-          select m.key, m.value, m.n from jsonb_each_text(p_mapping -> 'map') with ordinality m(key, value, n)) e
-   cross join lateral bpm_core.compile_expression(e.value) c;
-  tree := bpm_core.timed_tree(tree);
-end
-$$;
-
 -- from 20_catalog/member_tree.sql
 -- The tree of a member of a value: a longer path where it is one.
 create or replace function bpm_core.member_tree(p_tree jsonb, p_name text)
@@ -3325,22 +3084,6 @@ begin
 end
 $$;
 
--- from 20_catalog/name_list.sql
--- Names out of a text with commas between, or a list of texts.
--- Returns:  text[], '{}' of null; null when it is neither.
-create or replace function bpm_core.name_list(p_value jsonb)
-returns text[]
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select case jsonb_typeof(p_value)
-    when 'null' then '{}'::text[]
-    when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
-    when 'number' then array[p_value #>> '{}']
-    when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
-      then array(select e from jsonb_array_elements_text(p_value) e) end end
-$$;
-
 -- from 20_catalog/node_rows.sql
 -- The rows of workflow_node for one compiled process.
 create or replace function bpm_core.node_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -3367,8 +3110,6 @@ language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
-    -- What most are needs no closer look.
-    when p_left ->> 'op' = 'path' and (p_right ->> 'op' = 'path' or jsonb_typeof(p_right -> 'value') = 'number') then null
     when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
     when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
       then 'a comparison stands between two values, not between conditions'
@@ -3410,8 +3151,6 @@ language sql immutable parallel safe
 as $$
   select case p_tag
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -4175,17 +3914,6 @@ begin
 end
 $$;
 
--- from 20_catalog/priority_level.sql
--- The level of a priority: high, normal and low, or a number, of which p_middle is normal and more is high.
--- Returns:  0 high, 1 normal, 2 low; null when it is none.
-create or replace function bpm_core.priority_level(p_value jsonb, p_middle integer)
-returns smallint
-language sql immutable parallel safe
-as $$
-  select (case lower(p_value #>> '{}') when 'high' then 0 when 'normal' then 1 when 'low' then 2
-          else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
-$$;
-
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -4344,18 +4072,6 @@ begin
   end if;
   return v_node;
 end
-$$;
-
--- from 20_catalog/put_value.sql
--- Puts a value at a path of names into an object; what is no object on the way becomes one.
-create or replace function bpm_core.put_value(p_object jsonb, p_path text[], p_value jsonb)
-returns jsonb
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  select case when cardinality(p_path) = 1 then x.object || jsonb_build_object(p_path[1], p_value)
-              else x.object || jsonb_build_object(p_path[1], bpm_core.put_value(x.object -> p_path[1], p_path[2:], p_value)) end
-    from (select case when jsonb_typeof(p_object) = 'object' then p_object else '{}' end as object) x
 $$;
 
 -- from 20_catalog/read_bpmn.sql
@@ -4660,9 +4376,7 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-             || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
@@ -4670,7 +4384,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
@@ -4685,9 +4399,6 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
-    left join lateral (
-      select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -4824,12 +4535,10 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- Mappings, headers and scripts are stored compiled.
-  v_drawn   jsonb := p_extensions - array['mappings', 'headers', 'script'];
   v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
   v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
 begin
-  if v_foreign = '{}' and v_drawn = '{}' then
+  if v_foreign = '{}' and p_extensions = '{}' then
     return v_own;
   end if;
   return v_own || jsonb_strip_nulls(jsonb_build_object(
@@ -4842,7 +4551,7 @@ begin
     'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
                          p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
     'drawn', nullif(v_foreign, '{}'),
-    'extensions', nullif(v_drawn, '{}')));
+    'extensions', nullif(p_extensions, '{}')));
 end
 $$;
 
@@ -5083,22 +4792,6 @@ create or replace function bpm_core.warning(p_code text, p_message text, p_node_
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
-
--- from 20_catalog/wish_problem.sql
--- What is wrong with a wish that is a plain text. Dates are ISO 8601 dates or durations from the moment the task is offered; priorities are
--- high, normal, low, or a number.
--- Returns:  text; null when nothing is.
-create or replace function bpm_core.wish_problem(p_name text, p_text text)
-returns text
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select case
-    when p_name in ('due', 'follow_up') and bpm_core.parse_timestamp(p_text) is null and bpm_core.parse_duration(p_text) is null
-      then format('%s date %s is neither an ISO 8601 date nor a duration', case p_name when 'due' then 'due' else 'follow-up' end, quote_literal(left(p_text, 50)))
-    when p_name = 'priority' and bpm_core.priority_level(to_jsonb(p_text), 50) is null
-      then format('priority %s is not high, normal or low, nor a number', quote_literal(left(p_text, 50))) end
-$$;
 
 -- from 20_catalog/wrap_bodies.sql
 -- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
@@ -5346,6 +5039,7 @@ $$;
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
+-- Those of suspended instances are set aside.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -5356,50 +5050,71 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_first bpm_core.inbox[];
-  v_some  bpm_core.inbox[];
+  v_parked integer;
+  v_first  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
-  v_first := array(
-    select distinct on (i.target_id) i
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
-      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
-     order by i.target_id, i.id);
+  v_parked := bpm_core.park_inbox(p_tenant_id, p_rows);
+  v_first := bpm_core.next_inbox_rows(p_tenant_id, p_rows);
   if cardinality(v_first) = 0 then
-    return 0;
+    return v_parked;
   end if;
   begin
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_messages(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_signals(p_tenant_id, v_some);
-    end if;
+    perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- Afterwards: a sweep looks at what is left.
+    perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
     -- As in drive_isolated: none of it is the fault of a row.
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
+        return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
-        return 0;
+        return v_parked;
       end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
-  return cardinality(v_first);
+  return v_parked + cardinality(v_first);
+end
+$$;
+
+-- from 40_flow/apply_inbox_rows.sql
+-- Under the instance locks: what each kind of inbox row does.
+-- Writes:   what the functions named write.
+create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Message');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_messages(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Signal');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_signals(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Answer' order by f.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_answers(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
--- A boundary event that does not interrupt waits again at once. Output mappings of the event say what of the payload is taken over.
+-- A boundary event that does not interrupt waits again at once.
 -- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
@@ -5417,34 +5132,34 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id,
-           case when n.outputs is null then m.payload else bpm_core.message_patch(r.tenant_id, s.workflow_instance_id, t.scope_id, n.outputs, m.payload) end as payload
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
      cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element, n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
-     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = r.tenant_id and m.id = (r.payload ->> 'message')::uuid offset 0) m
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id, d.payload),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
-           jsonb_build_object('message', c.message_id, 'name', c.name, 'variables', c.payload)
-           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, c.payload)
-      from consumed c),
+           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
+      from consumed c
+      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, c.payload)
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
       from consumed c
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
                   c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
@@ -5686,9 +5401,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
-  end if;
+  perform bpm_core.check_reason(p_reason);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -5804,6 +5517,21 @@ begin
   elsif jsonb_typeof(p_positions) <> 'object'
         or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
     perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  end if;
+end
+$$;
+
+-- from 40_flow/check_reason.sql
+-- The reason an operator gives.
+-- Raises:   BP422 too long.
+create or replace function bpm_core.check_reason(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
   end if;
 end
 $$;
@@ -6126,15 +5854,15 @@ end
 $$;
 
 -- from 40_flow/correlation_key.sql
--- The key a path, or the tree of an expression, gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
 -- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
-create or replace function bpm_core.correlation_key(p_path text, p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
 returns text
-language plpgsql volatile
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text := case when p_tree is null then bpm_core.text_value('=' || p_path, p_variables) else bpm_core.evaluate_text(p_tree, p_variables) end;
+  v_key text := bpm_core.text_value('=' || p_path, p_variables);
 begin
   return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
@@ -6292,7 +6020,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7310,7 +7038,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next.
+-- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -7321,32 +7049,42 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_done  integer;
   v_fired bpm_core.timer[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
-    select distinct on (t.token_id) t.tenant_id, t.id
+    select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
-  fired as (
+  turned as (
     update bpm_core.timer t
-       set status = 'Fired'
+       set status = case when f.suspended then 'Held' else 'Fired' end::bpm_core.timer_status
       from first f
      where t.tenant_id = f.tenant_id and t.id = f.id
-    returning t.*)
-  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
-    from fired f;
+    returning t as timer, f.suspended),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select p_tenant_id, (f.timer).workflow_instance_id, p_now, 'TimerHeld', (f.timer).token_id, (f.timer).node_id, 'Scheduled', 'Held',
+           jsonb_build_object('timer', (f.timer).id)
+      from turned f
+     where f.suspended)
+  select count(*)::integer, array_agg(f.timer::bpm_core.timer order by (f.timer).due_at, (f.timer).id) filter (where not f.suspended)
+    into v_done, v_fired
+    from turned f;
   if v_fired is null then
-    return 0;
+    return v_done;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return cardinality(v_fired);
+  return v_done;
 end
 $$;
 
@@ -7450,6 +7188,63 @@ begin
     perform bpm_core.count_in_scopes(v_leaving, p_arriving);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/free_inbox.sql
+-- Makes inbox rows that were set aside while their instance was suspended due again, the oldest first.
+-- p_limit: at most so many; null: all. Returns: integer, how many. Writes: inbox. The instance is locked.
+create or replace function bpm_core.free_inbox(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with parked as materialized (
+    select i.tenant_id, i.id
+      from bpm_core.inbox i
+     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+     order by i.id
+     limit p_limit)
+  update bpm_core.inbox i
+     set available_at = bpm_core.now()
+    from parked p
+   where i.tenant_id = p.tenant_id and i.id = p.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- from 40_flow/free_tokens.sql
+-- Lets tick go on with tokens it set aside while their instance was suspended.
+-- Returns:  integer, how many. Writes: token. The instance is locked.
+create or replace function bpm_core.free_tokens(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with shelved as materialized (
+    select t.tenant_id, t.id
+      from (select t.tenant_id, t.id, t.state, t.ready_at from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+     limit p_limit)
+  update bpm_core.token t
+     set ready_at = bpm_core.now()
+    from shelved s
+   where t.tenant_id = s.tenant_id and t.id = s.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -7571,6 +7366,43 @@ begin
 end
 $$;
 
+-- from 40_flow/hold_timers.sql
+-- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
+-- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
+create or replace function bpm_core.hold_timers(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.timer_status := case when p_hold then 'Scheduled' else 'Held' end::bpm_core.timer_status;
+  v_to    constant bpm_core.timer_status := case when p_hold then 'Held' else 'Scheduled' end::bpm_core.timer_status;
+  v_count integer;
+begin
+  with found as materialized (
+    select m.tenant_id, m.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     cross join lateral (select m.tenant_id, m.id, m.status from bpm_core.timer m where m.token_id = t.id offset 0) m
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Waiting', 'Failed') and m.tenant_id = t.tenant_id and m.status = v_from
+     limit p_limit),
+  turned as (
+    update bpm_core.timer m
+       set status = v_to, due_at = case when p_hold then m.due_at else greatest(m.due_at, bpm_core.now()) end
+      from found f
+     where m.tenant_id = f.tenant_id and m.id = f.id
+    returning m.id, m.token_id, m.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TimerHeld' else 'TimerReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('timer', t.id)
+    from turned t;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/holds_tokens.sql
 -- Whether a token that enters a node of this kind rests there until something happens.
 create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
@@ -7599,6 +7431,30 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
+-- from 40_flow/inbox_id.sql
+-- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
+-- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
+-- Returns:  uuid.
+create or replace function bpm_core.inbox_id(p_instance_id uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_last uuid;
+  v_id   uuid := bpm_core.new_id();
+begin
+  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  while v_id <= v_last loop
+    v_id := bpm_core.new_id();
+  end loop;
+  return v_id;
 end
 $$;
 
@@ -7840,9 +7696,9 @@ $$;
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
--- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
+-- Returns:  uuid[], those of them that are suspended; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -7850,19 +7706,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
-    cross join lateral (
-      select
-        from bpm_core.workflow_instance w
-       where w.tenant_id = k.tenant_id and w.id = k.id
-         for no key update) w;
+  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
+  return (
+    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id, w.status
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update) w);
 end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process.
--- Raises:   BP404 there is no such process.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
+-- Locks:    workflow_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -7871,14 +7730,27 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_locked uuid[] := array[]::uuid[];
+  v_more   uuid[];
 begin
   if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
+  loop
+    v_more := array(
+      select w.id
+        from bpm_core.workflow_instance w
+       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    exit when cardinality(v_more) = 0;
+    -- Locks are waited for once (law 1); a later one is only tried.
+    if v_locked = '{}' then
+      perform bpm_core.lock_instances(p_tenant_id, v_more);
+    elsif cardinality(bpm_core.try_lock_instances(p_tenant_id, v_more)) < cardinality(v_more) then
+      perform bpm_core.fail('55P03', format('A workflow of process instance %s has just begun and is held by another call.', p_process_instance_id));
+    end if;
+    v_locked := v_locked || v_more;
+  end loop;
 end
 $$;
 
@@ -7947,29 +7819,30 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
--- from 40_flow/message_patch.sql
--- What the output mappings of an event make of a message's payload.
--- Returns:  jsonb object.
--- Raises:   BP422 one cannot be evaluated: the message stays in the inbox, and becomes an incident when that does not pass.
-create or replace function bpm_core.message_patch(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_payload jsonb)
-returns jsonb
-language plpgsql volatile
+-- from 40_flow/next_inbox_rows.sql
+-- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
+-- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- Returns:  inbox[].
+create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
+returns bpm_core.inbox[]
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  r_mapped record;
 begin
-  select m.mapped, m.problem, m.detail
-    into r_mapped
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
-   cross join lateral bpm_core.map_values(p_outputs, v.variables || p_payload) m;
-  if r_mapped.problem is not null then
-    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
-  end if;
-  return r_mapped.mapped;
+  return array(
+    select q.row
+      from (select i::bpm_core.inbox as row,
+                   row_number() over line as n,
+                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+              from unnest(p_rows) k(id)
+             cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+             where i.available_at < 'infinity'
+            window line as (partition by i.target_id, i.kind = 'Sweep' order by i.id)) q
+     where q.n = 1 or q.in_run
+     order by (q.row).target_id, (q.row).id);
 end
 $$;
 
@@ -8336,11 +8209,11 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, n.correlation, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
@@ -8367,6 +8240,40 @@ begin
     v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
   perform bpm_core.open_subscriptions(v_waits);
+end
+$$;
+
+-- from 40_flow/park_inbox.sql
+-- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Returns:  integer, how many. Writes: inbox.
+create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with waiting as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_rows) k(id)
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
+       and (w.status = 'Suspended'
+            or w.status = 'Running' and exists (
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+  update bpm_core.inbox i
+     set available_at = 'infinity'
+    from waiting w
+   where i.tenant_id = w.tenant_id and i.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -8809,6 +8716,35 @@ begin
 end
 $$;
 
+-- from 40_flow/resume_process.sql
+-- Lets a suspended process go on: held tasks are handed out again, timers fire (those overdue at once, and once), and what was parked or
+-- waited is applied by tick, in the order in which it came.
+-- Returns:  one row: process_instance_id, status (Running, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, token, inbox, process_instance, history_event, audit_event; of large ones the rest by tick.
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.resume_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Running'::text;
+end
+$$;
+
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
@@ -8828,9 +8764,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready'),
+     where t.state = 'Ready' and t.ready_at < 'infinity'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
@@ -8904,7 +8840,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
 end
 $$;
 
@@ -9104,6 +9040,37 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/shelve_tokens.sql
+-- Sets parked tokens of suspended instances aside, where no tick looks, until their instance is resumed. The instances are locked.
+-- Returns:  integer, how many. Writes: token.
+create or replace function bpm_core.shelve_tokens(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with held as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.workflow_instance_id from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.state = 'Ready' and w.status = 'Suspended')
+  update bpm_core.token t
+     set ready_at = 'infinity'
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -9339,6 +9306,92 @@ begin
 end
 $$;
 
+-- from 40_flow/suspend_process.sql
+-- Holds a process: from now on nothing in it moves. No task of it is handed out, no timer fires; what reaches it from outside waits, and what
+-- workers answer for tasks in hand is accepted and parked, until bpm.resume_process. Heartbeats go on; commands already written are still sent.
+-- Returns:  one row: process_instance_id, status (Suspended, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, process_instance, history_event, audit_event; of large ones the rest follows by tick (inbox).
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.suspend_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Suspended', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'SuspendProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Suspended'::text;
+end
+$$;
+
+-- from 40_flow/sweep_instance.sql
+-- Brings what is inside an instance in line with its status, at most p_limit rows of it: of a suspended one tasks and timers are held; of a
+-- running one they are freed, with the tokens and the inbox rows that were set aside. The instance is locked.
+-- Returns:  boolean, whether there may be more.
+-- Writes:   task_instance, timer, token, inbox, history_event.
+create or replace function bpm_core.sweep_instance(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hold boolean;
+  v_left integer := p_limit;
+begin
+  select w.status = 'Suspended' into v_hold
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  if not v_hold then
+    v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
+    v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
+  end if;
+  v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
+  -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
+  if not v_hold and exists (
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+    return true;
+  end if;
+  v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
+  return v_left <= 0;
+end
+$$;
+
+-- from 40_flow/sweep_on.sql
+-- One chunk of sweep_instance (the setting engine.sweep_batch_size, 5,000); what is left is done by tick, through a row of the inbox.
+-- Writes:   as sweep_instance; inbox.
+create or replace function bpm_core.sweep_on(p_tenant_id text, p_instance_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+  end if;
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -9382,6 +9435,8 @@ begin
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  -- Messages set aside while it was suspended go back to where they came from.
+  perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
   v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
@@ -9449,7 +9504,7 @@ begin
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at > p_now
+     where i.tenant_id = p_tenant_id and i.available_at > p_now and i.available_at < 'infinity'
      order by i.available_at
      limit 1);
   return v_result;
@@ -9550,7 +9605,7 @@ end
 $$;
 
 -- from 40_flow/tick_tokens.sql
--- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -9567,6 +9622,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_ours   uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -9580,7 +9636,8 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -9682,6 +9739,54 @@ begin
 end
 $$;
 
+-- from 40_flow/turn_process.sql
+-- Suspends (p_to Suspended) or resumes (p_to Running) all workflow instances of a process and the process itself.
+-- Returns:  boolean, whether anything changed.
+-- Raises:   BP404, BP409 it has ended.
+-- Writes:   workflow_instance, history_event, process_instance, and what sweep_instance writes. Locks: all instances of the process.
+create or replace function bpm_core.turn_process(p_tenant_id text, p_process_instance_id uuid, p_to bpm_core.workflow_status, p_actor text, p_reason text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from    constant bpm_core.workflow_status := case p_to when 'Suspended' then 'Running' else 'Suspended' end::bpm_core.workflow_status;
+  v_status  bpm_core.process_status;
+  v_turning uuid[];
+begin
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select p.status into v_status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if v_status not in ('Running', 'Suspended') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, v_status), jsonb_build_object('status', v_status));
+  end if;
+  v_turning := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+  update bpm_core.workflow_instance w
+     set status = p_to, lock_version = w.lock_version + 1
+    from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, i.id, bpm_core.now(), case p_to when 'Suspended' then 'InstanceSuspended' else 'InstanceResumed' end::bpm_core.history_kind,
+         v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
+    from unnest(v_turning) i(id);
+  perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if v_status::text = p_to::text then
+    return cardinality(v_turning) > 0;
+  end if;
+  -- After tasks and timers in the lock order.
+  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+  update bpm_core.process_instance p
+     set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return true;
+end
+$$;
+
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -9711,11 +9816,11 @@ end
 $$;
 
 -- from 50_work/accept_answers.sql
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
--- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
+-- Writes:   task_instance, execution, result, history_event: one row each per answer.
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -9725,7 +9830,6 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
-  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -9746,12 +9850,7 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input),
-  mapped as materialized (
-    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
-      from done d
-      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
-                          where d.outputs is not null offset 0) m on true),
+              a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -9762,28 +9861,26 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end
-      from mapped d
+    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
+           d.token_id, d.node_id, d.worker_id,
+           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
+      from done d
+     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
-         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
-           filter (where d.problem is not null)
-    into v_accepted, v_unmapped
-    from mapped d;
-  if v_unmapped is not null then
-    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
-  end if;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
+    into v_accepted
+    from done d;
   return coalesce(v_accepted, '{}');
 end
 $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's.
--- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
+-- Returns:  accepted.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
--- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
+-- Writes:   task_instance, execution, result, history_event, audit_event.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
 returns bpm_core.accepted
 language plpgsql volatile
@@ -9795,19 +9892,11 @@ as $$
 declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
-  v_patch     jsonb := v_variables;
-  v_problem   text;
-  v_detail    jsonb;
-  v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  if p_task.outputs is not null then
-    select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
-      from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
   end if;
   update bpm_core.task_instance t
      set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
@@ -9819,15 +9908,10 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
-          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
-  if v_problem is not null then
-    perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
-    return null;
-  end if;
-  return v_accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;
 
@@ -9870,6 +9954,91 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/apply_answers.sql
+-- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
+-- (the instance was cancelled) is void; the result is kept all the same.
+-- Writes:   history_event, and what continue_accepted or apply_error write.
+create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_accepted bpm_core.accepted[];
+begin
+  with answer as materialized (
+    select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
+      from unnest(p_rows) r
+     cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
+  standing as materialized (
+    select a.n, a.variables, t.*
+      from answer a
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     where k.state = 'Waiting' and k.visit = t.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
+      from standing s
+     order by s.n)
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
+    into v_accepted
+    from standing s;
+  if v_accepted is not null then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  end if;
+  perform bpm_core.apply_error(p_tenant_id, r.payload) from unnest(p_rows) r where r.payload ? 'error';
+end
+$$;
+
+-- from 50_work/apply_error.sql
+-- Under the lock: raises a BPMN error that was parked. Should no boundary catch it any more (the instance was migrated) it is an incident.
+-- Writes:   workflow_instance, history_event, and what raise_errors or open_incidents write.
+create or replace function bpm_core.apply_error(p_tenant_id text, p_answer jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task     bpm_core.task_instance;
+  v_token    bpm_core.moving;
+  v_local    jsonb;
+  v_uncaught bpm_core.thrown[];
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = (p_answer ->> 'task')::uuid;
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Waiting' and t.visit = r_task.visit);
+  if v_token.token_id is null then
+    return;
+  end if;
+  v_local := bpm_core.local_names(p_tenant_id, r_task.scope_id, p_answer -> 'variables');
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
+   where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
+  v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'UncaughtError', format('Error %s at %s is caught by nobody.', u.code, (u.token).node_id),
+               jsonb_build_object('error', p_answer -> 'error'))::bpm_core.trouble
+      from unnest(v_uncaught) u));
 end
 $$;
 
@@ -9994,7 +10163,7 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -10029,10 +10198,10 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
-                        || coalesce(l.input, '{}'), coalesce(l.headers, '{}')
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10043,31 +10212,39 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
+-- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  v_claimed := array(
+    select c
+      from bpm_core.claim_ready_tasks(
+             p_tenant_id, p_worker,
+             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+             p_limit, p_lease, p_request_id, bpm_core.now()) c);
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables, c.headers
-    from bpm_core.claim_ready_tasks(
-           p_tenant_id, p_worker,
-           array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                   from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-           p_limit, p_lease, p_request_id, bpm_core.now()) c;
+         c.lease_until, c.variables
+    from unnest(v_claimed) c;
 end
 $$;
 
@@ -10077,7 +10254,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance. Locks: task_instance, skip locked.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -10092,6 +10269,7 @@ declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
   v_claimed bpm_core.claimed_task[];
+  v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -10103,8 +10281,12 @@ begin
              p_tenant_id, p_worker,
              array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
              p_limit, p_lease, p_request_id, v_now) c);
+  v_handed := v_claimed;
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -10251,6 +10433,7 @@ $$;
 
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -10268,15 +10451,18 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers  bpm_core.answer[];
-  v_accepted bpm_core.accepted[];
+  v_answers   bpm_core.answer[];
+  v_suspended uuid[];
+  v_accepted  bpm_core.accepted[];
+  v_going     bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
-  if cardinality(v_accepted) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
+  if cardinality(v_going) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_going);
   end if;
   return query
   select a.item, a.task_id,
@@ -10319,9 +10505,7 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    if v_accepted.task_id is not null then
-      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
-    end if;
+    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
@@ -10404,10 +10588,11 @@ end
 $$;
 
 -- from 50_work/end_task_in_error.sql
--- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
+-- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
-create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10421,9 +10606,6 @@ declare
   v_caught boolean;
   v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
-   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
@@ -10431,6 +10613,14 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  if v_caught and p_suspended then
+    perform bpm_core.park_error(p_task, p_error, p_variables);
+    return 'Done'::bpm.outcome;
+  end if;
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -10452,8 +10642,7 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
---           incident where an expression of the task cannot be evaluated: then nothing is offered.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10463,51 +10652,28 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_troubles bpm_core.trouble[];
+  v_now timestamptz := bpm_core.now();
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
-  offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from rested r
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
-           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is null then
-    return bpm_core.arm_boundaries(p_arriving);
-  end if;
-  perform bpm_core.open_incidents(v_troubles);
-  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease
+    from rested r
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
---           incident where an expression of the task cannot be evaluated: then nothing is offered.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10517,44 +10683,24 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_troubles bpm_core.trouble[];
+  v_now timestamptz := bpm_core.now();
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
-  offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from rested r
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
-           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is null then
-    return bpm_core.arm_boundaries(p_arriving);
-  end if;
-  perform bpm_core.open_incidents(v_troubles);
-  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
+    from rested r
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
@@ -10700,6 +10846,52 @@ begin
 end
 $$;
 
+-- from 50_work/hold_tasks.sql
+-- Holds tasks of an instance that nobody has in hand (p_hold), or lets held ones be handed out again, each when its pause is over. Tasks in
+-- hand are left alone. The instance is locked.
+-- Returns:  integer, how many were found; at most p_limit. Writes: task_instance, history_event. Locks: task_instance.
+create or replace function bpm_core.hold_tasks(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.task_state := case when p_hold then 'Ready' else 'Held' end::bpm_core.task_state;
+  v_to    constant bpm_core.task_state := case when p_hold then 'Held' else 'Ready' end::bpm_core.task_state;
+  v_found uuid[];
+begin
+  v_found := array(
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = v_from
+     limit p_limit);
+  if cardinality(v_found) = 0 then
+    return 0;
+  end if;
+  -- A claim may have one of them just now: waited for, then looked at again.
+  perform bpm_core.lock_tasks(p_tenant_id, v_found);
+  with standing as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_found) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.state = v_from),
+  turned as (
+    update bpm_core.task_instance t
+       set state = v_to, available_at = case when p_hold then t.available_at else greatest(t.available_at, bpm_core.now()) end
+      from standing s
+     where t.tenant_id = s.tenant_id and t.id = s.id
+    returning t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
+    from turned t;
+  return cardinality(v_found);
+end
+$$;
+
 -- from 50_work/is_completed_by.sql
 -- Did this person complete this user task before, with the same variables?
 -- Returns:  boolean.
@@ -10723,21 +10915,24 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
--- Returns:  nothing. Locks: workflow_instance, then task_instance.
+-- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_suspended uuid[];
 begin
-  perform bpm_core.lock_instances(p_tenant_id, array(
+  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
       join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
+  return v_suspended;
 end
 $$;
 
@@ -10766,7 +10961,7 @@ $$;
 -- from 50_work/lock_user_task.sql
 -- Locks a user task that is open.
 -- Returns:  task_instance.
--- Raises:   BP404 there is none, BP409 it is not open any more.
+-- Raises:   BP404 there is none, BP409 it is not open any more, BP423 it is held: its instance is suspended.
 create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
 returns bpm_core.task_instance
 language plpgsql volatile
@@ -10784,45 +10979,14 @@ begin
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
     perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  elsif r_task.state = 'Held' then
+    perform bpm_core.fail('BP423', format('User task %s is held: its instance is suspended.', p_task_id), null, 'Resume it first.');
   elsif r_task.state <> 'Ready' then
     perform bpm_core.fail('BP409',
       format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
       jsonb_strip_nulls(jsonb_build_object('state', r_task.state, 'by', r_task.worker_id)), 'It is no longer open; an answer counts once.');
   end if;
   return r_task;
-end
-$$;
-
--- from 50_work/mapped_outputs.sql
--- What a completed task's output mappings make of what it brought: they see the variables, its inputs, and that, the nearest last.
--- Returns:  one row: patch, or problem and detail, which keeps what was brought, so that resolving the incident maps it again.
-create or replace function bpm_core.mapped_outputs(
-  p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_input jsonb, p_brought jsonb, out patch jsonb, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  select m.mapped, m.problem, m.detail || jsonb_build_object('brought', p_brought)
-    into patch, problem, detail
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
-   cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
-end
-$$;
-
--- from 50_work/moment_of.sql
--- The moment a value names: an ISO 8601 date with or without time, or a duration from now.
--- Returns:  timestamptz; null when it is neither.
-create or replace function bpm_core.moment_of(p_value jsonb)
-returns timestamptz
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return case when jsonb_typeof(p_value) = 'string'
-    then coalesce(bpm_core.parse_timestamp(p_value #>> '{}'), bpm_core.now() + bpm_core.parse_duration(p_value #>> '{}')) end;
 end
 $$;
 
@@ -10877,8 +11041,7 @@ $$;
 
 -- from 50_work/offer_tasks.sql
 -- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
--- What cannot be evaluated stops the token; what waited on it is closed.
--- Writes:   task_instance; incident and what close_waits writes.
+-- Writes:   task_instance.
 create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
 returns void
 language plpgsql volatile
@@ -10887,42 +11050,19 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_troubles bpm_core.trouble[];
 begin
-  with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
-           b.expressions -> 'outputs' as outputs, s as settings
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-      left join lateral (
-        select s.*
-          from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
-  offered as (
-    insert into bpm_core.task_instance (
-      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
-    select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
-           o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
-      from offer o
-     where (o.settings).problem is null)
-  select array_agg(bpm_core.task_trouble(
-           row(o.tenant_id, o.workflow_instance_id, o.workflow_version_id, o.scope_id, o.id, o.node_id, o.via_flow_id, null)::bpm_core.moving,
-           (o.settings).problem, (o.settings).detail))
-    into v_troubles
-    from offer o
-   where (o.settings).problem is not null;
-  if v_troubles is not null then
-    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
-    perform bpm_core.open_incidents(v_troubles);
-  end if;
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    assignee, candidate_groups)
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
+    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -10945,6 +11085,62 @@ begin
      cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level) offset 0) k(position)
      cross join lateral bpm_core.pick_start(k.position, p_now) s
      order by l.level, y.n);
+end
+$$;
+
+-- from 50_work/park_answers.sql
+-- Parks accepted answers of suspended instances in the inbox, one row for those of one call: kept and counted now, their tokens go on after
+-- resume. What else waited on the tokens is closed: an answer that was accepted is not overtaken by a timer that came due meanwhile.
+-- Returns:  accepted[], those of the other instances. Writes: inbox, and what close_events writes.
+create or replace function bpm_core.park_answers(p_tenant_id text, p_accepted bpm_core.accepted[], p_suspended uuid[])
+returns bpm_core.accepted[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.inbox_id(p.instance_id), 'WorkflowInstance', p.instance_id, 'Answer', jsonb_build_object('answers', p.answers), 'infinity'
+    from (select a.instance_id,
+                 jsonb_agg(jsonb_build_object('task', a.task_id, 'token', a.token_id, 'variables', a.variables) order by a.item) as answers
+            from unnest(p_accepted) a
+           where a.instance_id = any (p_suspended)
+           group by a.instance_id) p;
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a where a.instance_id = any (p_suspended)));
+  return array(select a from unnest(p_accepted) a where a.instance_id <> all (p_suspended) order by a.item);
+end
+$$;
+
+-- from 50_work/park_error.sql
+-- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
+-- attempt ends now.
+-- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.task_instance t
+     set state = 'Cancelled'
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          'Done', p_error);
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_task.tenant_id, bpm_core.inbox_id(p_task.workflow_instance_id), 'WorkflowInstance', p_task.workflow_instance_id, 'Answer',
+          jsonb_build_object('task', p_task.id, 'token', p_task.token_id, 'variables', p_variables, 'error', p_error - 'variables'), 'infinity');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
+  perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
 end
 $$;
 
@@ -11011,6 +11207,41 @@ begin
 end
 $$;
 
+-- from 50_work/put_back_claimed.sql
+-- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
+-- Returns:  claimed_task[], the others. Writes: task_instance, execution.
+create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
+returns bpm_core.claimed_task[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with held as materialized (
+    select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from unnest(p_claimed) c
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.task_id offset 0) t
+     where c.suspended),
+  released as (
+    -- Attempts never fall, so the maximum rises instead.
+    update bpm_core.task_instance t
+       set state = 'Ready', available_at = v_now + interval '1 second', worker_id = null, claimed_at = null, lease_until = null,
+           max_attempts = t.max_attempts + 1
+      from held h
+     where t.tenant_id = h.tenant_id and t.id = h.id
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+    from released r;
+  return array(select c from unnest(p_claimed) c where not c.suspended);
+end
+$$;
+
 -- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
@@ -11043,53 +11274,6 @@ begin
 end
 $$;
 
--- from 50_work/redo_outputs.sql
--- Evaluates the output mappings of a completed task again, from what it brought: what resolving their incident means. The work is not done twice.
--- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
--- Returns:  boolean, whether the incident was about such mappings.
--- Writes:   history_event, workflow_instance, and what the path ahead writes; incident.
-create or replace function bpm_core.redo_outputs(p_incident bpm_core.incident, p_actor text)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_task    bpm_core.task_instance;
-  v_patch   jsonb;
-  v_problem text;
-  v_detail  jsonb;
-begin
-  if not p_incident.detail ? 'completed' then
-    return false;
-  end if;
-  select t.* into r_task
-    from bpm_core.task_instance t
-   where t.tenant_id = p_incident.tenant_id and t.id = (p_incident.detail ->> 'completed')::uuid and t.state = 'Completed';
-  if not found then
-    return false;
-  end if;
-  select coalesce(m.patch, '{}'), m.problem, m.detail
-    into v_patch, v_problem, v_detail
-    from bpm_core.mapped_outputs(r_task.tenant_id, r_task.workflow_instance_id, r_task.scope_id, r_task.outputs, r_task.input, p_incident.detail -> 'brought') m;
-  if v_problem is not null then
-    perform bpm_core.stop_unmapped(r_task.tenant_id, array[row(
-      row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted,
-      v_problem, v_detail)::bpm_core.unmapped]);
-    return true;
-  end if;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (r_task.tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'TaskCompleted', r_task.token_id, r_task.node_id, p_actor,
-          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'variables', v_patch)
-          || bpm_core.local_names(r_task.tenant_id, r_task.scope_id, v_patch));
-  perform bpm_core.continue_accepted(r_task.tenant_id, array[
-    row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
-  return true;
-end
-$$;
-
 -- from 50_work/release_tasks.sql
 -- Gives leased tasks back unworked, for instance when a worker shuts down: ready again at once, and the attempt does not count against the maximum.
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
@@ -11107,11 +11291,12 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_now timestamptz;
+  v_suspended uuid[];
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -11122,7 +11307,8 @@ begin
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
-       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+       set state = case when t.workflow_instance_id = any (v_suspended) then 'Held' else 'Ready' end::bpm_core.task_state,
+           available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
@@ -11248,7 +11434,8 @@ $$;
 
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
--- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident.
+-- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
 -- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
@@ -11265,15 +11452,18 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
      cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
     update bpm_core.task_instance t
-       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
+       set state        = case when not (f.retryable and t.attempt < t.max_attempts) then 'Failed'
+                               when f.suspended then 'Held' else 'Ready' end::bpm_core.task_state,
            available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
            worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
@@ -11285,12 +11475,12 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
     select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
            case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
-           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
+           case when (e.task).state = 'Failed' then 'Failed' else 'Retrying' end::bpm.outcome, e.error
       from ended e),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, (e.task).workflow_instance_id, p_now,
-           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
+           case when (e.task).state = 'Failed' then 'TaskFailed' else 'TaskRetried' end::bpm_core.history_kind,
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
@@ -11302,86 +11492,9 @@ begin
 end
 $$;
 
--- from 50_work/stop_unmapped.sql
--- Stops the tokens of completed tasks whose output mappings could not be evaluated. What else waited on them is closed: the task is done.
--- Writes:   token, incident, history_event, and what close_events writes.
-create or replace function bpm_core.stop_unmapped(p_tenant_id text, p_unmapped bpm_core.unmapped[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  perform bpm_core.close_events(p_tenant_id, array(select (u.task).token_id from unnest(p_unmapped) u));
-  perform bpm_core.open_incidents(array(
-    select bpm_core.task_trouble(
-             row(p_tenant_id, (u.task).instance_id, null, (u.task).scope_id, (u.task).token_id, (u.task).node_id, t.via_flow_id, null)::bpm_core.moving,
-             u.problem, u.detail || jsonb_build_object('completed', (u.task).task_id))
-      from (select p_tenant_id as tenant_id, (u.task).token_id, u.* from unnest(p_unmapped) u offset 0) u
-     cross join lateral (select t.via_flow_id from bpm_core.token t where t.tenant_id = u.tenant_id and t.id = u.token_id offset 0) t));
-end
-$$;
-
--- from 50_work/task_settings.sql
--- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
--- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
--- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
-create or replace function bpm_core.task_settings(
-  p_expressions jsonb, p_variables jsonb,
-  out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
-  out priority_level smallint, out problem text, out detail jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name  text;
-  v_wish  jsonb;
-  v_value jsonb;
-  v_sound boolean;
-begin
-  if p_expressions ? 'inputs' then
-    select m.mapped, m.problem, m.detail into input, problem, detail from bpm_core.map_values(p_expressions -> 'inputs', p_variables) m;
-    if problem is not null then
-      return;
-    end if;
-  end if;
-  for v_name, v_wish in select e.key, e.value from jsonb_each(p_expressions) e where e.key not in ('inputs', 'outputs') loop
-    v_value := bpm_core.evaluate(v_wish -> 'tree', p_variables, coalesce(input, '{}'));
-    continue when v_value = 'null';
-    if bpm_core.is_hidden(v_value) then
-      v_value := null;
-    end if;
-    case v_name
-      when 'assignee' then v_sound := jsonb_typeof(v_value) in ('string', 'number'); assignee := case when v_sound then nullif(v_value #>> '{}', '') end;
-      when 'groups' then candidate_groups := bpm_core.name_list(v_value); v_sound := candidate_groups is not null;
-      when 'users' then candidate_users := bpm_core.name_list(v_value); v_sound := candidate_users is not null;
-      when 'due' then due_at := bpm_core.moment_of(v_value); v_sound := due_at is not null;
-      when 'follow_up' then follow_up_at := bpm_core.moment_of(v_value); v_sound := follow_up_at is not null;
-      else priority_level := bpm_core.priority_level(v_value, (v_wish ->> 'middle')::integer); v_sound := priority_level is not null;
-    end case;
-    if v_sound is not true then
-      problem := format('the %s %s cannot be evaluated', replace(v_name, '_', ' '), v_wish ->> 'source');
-      detail := jsonb_build_object('expression', v_wish ->> 'source', 'seen', bpm_core.describe_tree(v_wish -> 'tree', p_variables || coalesce(input, '{}')));
-      return;
-    end if;
-  end loop;
-end
-$$;
-
--- from 50_work/task_trouble.sql
--- Says why a task could not be offered, or what it brought not be taken over.
--- Returns:  trouble, code ExpressionUndecidable.
-create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
-returns bpm_core.trouble
-language sql immutable
-as $$
-  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
-$$;
-
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
+-- While the instance is suspended the error is kept; the boundary takes the token on resume.
 -- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
 -- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
@@ -11399,7 +11512,8 @@ declare
   -- The attempt keeps all that was said, so that a repeat can be told from another answer.
   v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
                    || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
-  r_task  bpm_core.task_instance;
+  r_task      bpm_core.task_instance;
+  v_suspended uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
@@ -11407,11 +11521,12 @@ begin
   elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
   task_id := p_task_id;
   if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
-    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')),
+                                          cardinality(v_suspended) > 0);
   else
     outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
     if outcome not in ('Done', 'Failed') then
@@ -12167,7 +12282,7 @@ end
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
--- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
+-- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
 -- Writes:   outbox, history_event; incident.
 create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
@@ -12187,34 +12302,33 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
       payload, payload_hash, available_at, max_attempts, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
       from sending s
-     where s.destination_id is not null and s.problem is null),
+     where s.destination_id is not null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
            jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
       from sending s
-     where s.destination_id is not null and s.problem is null)
+     where s.destination_id is not null)
   select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
-                       null, null)::bpm_core.moving) filter (where s.destination_id is not null and s.problem is null),
-         array_agg(case when s.problem is not null then bpm_core.task_trouble(s.token, s.problem, s.detail) else row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
-                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble end)
-           filter (where s.destination_id is null or s.problem is not null)
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
+         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
+           filter (where s.destination_id is null)
     into v_leaving, v_troubles
     from sending s;
   perform bpm_core.open_incidents(v_troubles);
@@ -12708,9 +12822,9 @@ begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
-           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
-           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
     jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
@@ -12838,6 +12952,36 @@ as $$
     from bpm_core.workflow_node n
     join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
+-- from 80_operation/held_astray.sql
+-- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
+-- Returns:  rows (kind, id, status: of the instance, state).
+create or replace function bpm_core.held_astray(p_tenant_id text)
+returns table (kind text, id uuid, status bpm_core.workflow_status, state text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select x.kind, x.id, w.status, x.state
+    from (
+      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state, t.state = 'Held' as held
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Held')
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.status::text, t.status = 'Held'
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
+      union all
+      select 'token', t.id, t.workflow_instance_id, 'set aside', true
+        from bpm_core.token t
+       where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+      union all
+      select 'inbox', i.id, i.target_id, 'set aside', true
+        from bpm_core.inbox i
+       where i.tenant_id = p_tenant_id and i.available_at = 'infinity') x
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = x.workflow_instance_id
+   where x.held <> (w.status = 'Suspended') and (w.status in ('Running', 'Suspended') or x.kind = 'inbox')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
 -- from 80_operation/history_since.sql
@@ -13035,7 +13179,7 @@ $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task.
+-- a token that rests at a task node has its task, or the answer to it is parked.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13065,6 +13209,11 @@ as $$
                        from bpm_core.task_instance t
                       where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
                         and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+     and not exists (select
+                       from bpm_core.inbox i
+                      where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
+                        and (i.payload ->> 'token' = k.id::text
+                             or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -13186,7 +13335,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13216,6 +13366,10 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
+           jsonb_build_object('instance_status', h.status, 'state', h.state))
+    from bpm_core.held_astray(p_tenant_id) h
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -14060,8 +14214,9 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
                       'SubscriptionClosed')
+       and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -14076,8 +14231,8 @@ as $$
   select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
     from (
       select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
-             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
-                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
+             case t.state when 'Completed' then '{TaskCompleted,TaskHeld}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown,TaskHeld}' end::text[] as kinds
         from bpm_core.task_instance t
        where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
       union all
@@ -14464,9 +14619,7 @@ select t.tenant_id,
        t.assignee,
        t.candidate_groups,
        t.due_at,
-       t.follow_up_at,
-       t.candidate_users,
-       t.headers
+       t.follow_up_at
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -14699,8 +14852,10 @@ values
   ('discard_dead_letter', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

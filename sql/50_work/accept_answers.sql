@@ -1,8 +1,9 @@
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
 -- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -38,7 +39,7 @@ begin
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
       left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
-                          where d.outputs is not null offset 0) m on true),
+                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -49,10 +50,13 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end
+    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
+           d.token_id, d.node_id, d.worker_id,
+           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
       from mapped d
+     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
   select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
          array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)

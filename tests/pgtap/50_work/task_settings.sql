@@ -1,6 +1,6 @@
 -- What a task gets when it is offered, and what becomes of what it brings: mappings, people, dates, priorities, headers, in the dialects of other engines.
 begin;
-select plan(38);
+select plan(40);
 
 create function pg_temp.deploy(p_code text, p_body text, p_outside text default '') returns text language sql as $$
   select string_agg(w.value ->> 'code', ',')
@@ -60,6 +60,14 @@ select is((select count(*)::integer from bpm.task t where t.process_instance_id 
 select bpm.set_variables(:'n', '{"order": {"id": 7, "total": 1}}') \g /dev/null
 select r.outcome from bpm.incident i cross join lateral bpm.resolve_incident(i.incident_id) r where i.process_instance_id = :'n' and i.state = 'Open' \g /dev/null
 select is((select t.input ->> 'amount' from bpm.task t where t.process_instance_id = :'n'), '2', 'mended, it is');
+
+-- a result taken while the instance is suspended is mapped when it goes on
+select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{a}') c \gset n_
+select bpm.suspend_process(:'n') \g /dev/null
+select is((select c.outcome::text from bpm.complete_task(:'n_task_id', :'n_fencing_token', '{"receipt": {"id": "R2"}, "junk": 1}') c), 'Completed', 'a result for a suspended instance');
+select bpm.resume_process(:'n') \g /dev/null
+select t.done from bpm.tick() t \g /dev/null
+select is(bpm.get_variables(:'n') - 'order', '{"receiptId": "R2"}', 'mapped when it goes on');
 
 -- people, dates, priorities
 select is(pg_temp.deploy('who',
