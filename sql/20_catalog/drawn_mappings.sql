@@ -1,5 +1,5 @@
 -- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
--- Returns:  mappings: [{target: [names], source, tree}], null when there are none; problems: what cannot be read.
+-- Returns:  mappings: [{target: dotted path, source, tree}], null when there are none; problems: what cannot be read.
 create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -21,7 +21,7 @@ begin
       problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
     else
       mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
-        'target', to_jsonb(string_to_array(regexp_replace(r_mapping.target, '^=\s*', ''), '.')),
+        'target', regexp_replace(r_mapping.target, '^=\s*', ''),
         'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
     end if;
   end loop;

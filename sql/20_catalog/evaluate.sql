@@ -7,7 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');
   elsif p_tree ? 'timed' then
     return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
