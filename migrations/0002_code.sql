@@ -1565,7 +1565,7 @@ $$;
 
 -- from 20_catalog/drawn_mappings.sql
 -- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
--- Returns:  mappings: [{target: [names], source, tree}], null when there are none; problems: what cannot be read.
+-- Returns:  mappings: [{target: dotted path, source, tree}], null when there are none; problems: what cannot be read.
 create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -1587,7 +1587,7 @@ begin
       problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
     else
       mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
-        'target', to_jsonb(string_to_array(regexp_replace(r_mapping.target, '^=\s*', ''), '.')),
+        'target', regexp_replace(r_mapping.target, '^=\s*', ''),
         'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
     end if;
   end loop;
@@ -1818,7 +1818,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');
   elsif p_tree ? 'timed' then
     return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
@@ -2026,7 +2026,7 @@ begin
   if v_op = 'path' then
     return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
   elsif v_op = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');  -- stored trees may have lost their nulls
   elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
     return to_jsonb(bpm_core.compare_values(
       v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
@@ -3205,10 +3205,11 @@ as $$
 $$;
 
 -- from 20_catalog/map_values.sql
--- Applies compiled mappings in their order; a later one sees what an earlier one gave.
--- p_mappings: [{target: [names], source, tree}], as drawn_mappings compiles them.
--- Returns:  mapped, the variables the targets name; or problem, and detail with the values seen: one could not be evaluated.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out problem text, out detail jsonb)
+-- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
+-- p_mappings: [{"target": name or dotted path, "source": text, "tree": …}].
+-- Returns:  mapped, the variables the targets name; null when one is undecidable: then failed is that mapping (target, source), problem says so, and
+--           detail shows the values seen.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -3216,21 +3217,23 @@ declare
   v_mapping jsonb;
   v_value   jsonb;
 begin
-  mapped := '{}';
+  mapped := '{}'::jsonb;
   for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
     v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
     if v_value is null then
-      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', array_to_string(array(select jsonb_array_elements_text(v_mapping -> 'target')), '.'));
+      failed := v_mapping - 'tree';
+      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', v_mapping ->> 'target');
       detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
                                    'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
       mapped := null;
       return;
     end if;
-    mapped := bpm_core.put_value(mapped, array(select jsonb_array_elements_text(v_mapping -> 'target')), v_value);
+    mapped := bpm_core.put_value(mapped, string_to_array(v_mapping ->> 'target', '.'), v_value);
   end loop;
   if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
+    failed := '{}'::jsonb;
     problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
-    detail := '{}';
+    detail := '{}'::jsonb;
     mapped := null;
   end if;
 end
