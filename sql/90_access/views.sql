@@ -43,11 +43,13 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
+  ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
