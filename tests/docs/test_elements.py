@@ -233,7 +233,13 @@ def _files(element: str) -> list[str]:
     tag, comma, trigger = name.partition(", ")
     if comma:
         files = [_EVENTS[tag](_TRIGGERS[trigger])]
-        if tag == "boundaryEvent" and trigger in {"timer", "message", "signal", "conditional", "error"}:
+        if tag == "boundaryEvent" and trigger in {
+            "timer",
+            "message",
+            "signal",
+            "conditional",
+            "error",
+        }:
             files.append(_boundary(_TRIGGERS[trigger], "userTask"))
         return files
     return [_line(f'<{tag} id="n"/>')]
