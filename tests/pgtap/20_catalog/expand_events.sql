@@ -24,10 +24,10 @@ select test.deploy('evt', test.service('main') || '<endEvent id="end"/>' || test
 select test.start('evt', '{}', 'E') as e \gset
 select is((select m.state from bpm.correlate_message('hello', 'E') m) || test.standing(:'e')::text, 'Correlated{"calm Waiting","es Waiting","evt:body Waiting"}', 'the start of an event sub-process');
 
-select test.deploy('throw', '<parallelGateway id="f"/><intermediateThrowEvent id="all">' || pg_temp.defs('s', 'e') || '</intermediateThrowEvent>' || test.service('go') || test.service('other') || '<endEvent id="bye">' || pg_temp.defs('end', 's') || '</endEvent><endEvent id="end2"/>' || test.flows('start>f', 'f>all', 'all>go', 'go>bye', 'f>other', 'other>end2'), :'outside') \gset
+select test.deploy('throw', '<parallelGateway id="f"/><intermediateThrowEvent id="all">' || pg_temp.defs('s', 'e') || '</intermediateThrowEvent>' || test.service('go2') || test.service('other') || '<endEvent id="bye">' || pg_temp.defs('end', 's') || '</endEvent><endEvent id="end2"/>' || test.flows('start>f', 'f>all', 'all>go2', 'go2>bye', 'f>other', 'other>end2'), :'outside') \gset
 select test.start('throw') as f \gset
-select is(test.standing(:'f') || test.history(:'f', '%Thrown'), '{"go Waiting","other Waiting","SignalThrown 1","EscalationThrown 1"}', 'thrown one after the other');
-select test.complete_next('go') as done \gset
+select is(test.standing(:'f') || test.history(:'f', '%Thrown'), '{"go2 Waiting","other Waiting","SignalThrown 1","EscalationThrown 1"}', 'thrown one after the other');
+select test.complete_next('go2') as done \gset
 select is(test.status(:'f') || test.history(:'f', '%Thrown')::text, 'Completed{"SignalThrown 2","EscalationThrown 1"}', 'an end event: what ends everything comes last');
 select is((select array_agg(c.code || ' ' || c.node_id) from bpm.check_bpmn(test.bpmn('bad', '<startEvent id="start"/><intermediateCatchEvent id="all" parallelMultiple="true">' || pg_temp.defs('t', 's') || '</intermediateCatchEvent><endEvent id="end"/>' || test.flows('start>all', 'all>end'), :'outside')) c where c.severity = 'fault'), '{"UnsupportedElement all"}', 'all of them together: refused');
 select is((select array_agg(c.code || ' ' || c.node_id order by c.node_id) from bpm.check_bpmn(test.bpmn('bad', '<startEvent id="start"/><intermediateCatchEvent id="any"><timerEventDefinition/><messageEventDefinition messageRef="nobody"/></intermediateCatchEvent><endEvent id="end"/>' || test.flows('start>any', 'any>end'))) c where c.severity = 'fault'), '{"InvalidTimer any:1","UnknownReference any:2"}', 'each is judged by itself');
