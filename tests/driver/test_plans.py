@@ -34,14 +34,18 @@ READ_AT_MOST = 40 * N
 PLENTY = 4 * READ_AT_MOST
 
 PROCESS = """
-<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="t">
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpm="urn:pgbpm:bpmn:1" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
   <message id="m" name="picked-up"/>
   <error id="no" errorCode="ApprovalRejected"/>
   <error id="broken" errorCode="broken"/>
   <process id="wide" isExecutable="true">
     <startEvent id="start"/>
     <sequenceFlow id="f-work" sourceRef="start" targetRef="work"/>
-    <serviceTask id="work" bpm:retries="3"/>
+    <serviceTask id="work" bpm:retries="3">
+      <extensionElements><zeebe:ioMapping>
+        <zeebe:input source="= amount + 1" target="more"/><zeebe:output source="= amount" target="same"/>
+      </zeebe:ioMapping></extensionElements>
+    </serviceTask>
     <boundaryEvent id="late" attachedToRef="work"><timerEventDefinition><timeDuration>P30D</timeDuration></timerEventDefinition></boundaryEvent>
     <sequenceFlow id="f-late" sourceRef="late" targetRef="too-late"/>
     <endEvent id="too-late"/>
@@ -66,14 +70,20 @@ PROCESS = """
     <intermediateCatchEvent id="pause"><timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition></intermediateCatchEvent>
     <sequenceFlow id="f-paused" sourceRef="pause" targetRef="join"/>
     <parallelGateway id="join"/>
-    <sequenceFlow id="f-some" sourceRef="join" targetRef="some"/>
-    <inclusiveGateway id="some"/>
-    <sequenceFlow id="f-one" sourceRef="some" targetRef="together"/>
-    <sequenceFlow id="f-two" sourceRef="some" targetRef="settle"/>
-    <serviceTask id="settle"/>
-    <sequenceFlow id="f-settled" sourceRef="settle" targetRef="together"/>
-    <inclusiveGateway id="together"/>
-    <sequenceFlow id="f-check" sourceRef="together" targetRef="check"/>
+    <sequenceFlow id="f-some" sourceRef="join" targetRef="inside"/>
+    <subProcess id="inside">
+      <startEvent id="enter"/>
+      <sequenceFlow id="f-enter" sourceRef="enter" targetRef="some"/>
+      <inclusiveGateway id="some"/>
+      <sequenceFlow id="f-one" sourceRef="some" targetRef="together"/>
+      <sequenceFlow id="f-two" sourceRef="some" targetRef="settle"/>
+      <serviceTask id="settle"/>
+      <sequenceFlow id="f-settled" sourceRef="settle" targetRef="together"/>
+      <inclusiveGateway id="together"/>
+      <sequenceFlow id="f-leave" sourceRef="together" targetRef="leave"/>
+      <endEvent id="leave"/>
+    </subProcess>
+    <sequenceFlow id="f-check" sourceRef="inside" targetRef="check"/>
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
@@ -116,6 +126,9 @@ PREFIX = {
     "approval_pending_effect": 1,
     "token_of_instance": 1,
     "token_of_scope": 1,
+    "scope_of_host": 1,
+    "scope_of_parent": 1,
+    "scope_of_instance": 1,
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
