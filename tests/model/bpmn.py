@@ -40,8 +40,8 @@ TAGS = {
 
 
 def file(graphs: Iterable[Graph]) -> str:
-    """One BPMN file with a process for each graph."""
-    graphs = list(graphs)
+    """One BPMN file with a process for each graph, and for those they call."""
+    graphs = [member for graph in graphs for member in graph.family()]
     rules: dict[str, set[str]] = {"message": set(), "signal": set()}
     rules |= {"error": set(), "escalation": set()}
     for graph in graphs:
@@ -85,6 +85,8 @@ def _node(graph: Graph, node: Node) -> str:
         attributes = f' bpm:type="{TASK_TYPE}"' if node.kind == "service" else ""
     elif node.kind == "receive":
         attributes = f' messageRef="message-{node.rule}"'
+    elif node.kind == "call":
+        attributes = f' calledElement="{node.rule}"'
     elif node.kind in ("sub", "event-sub"):
         attributes = ' triggeredByEvent="true"' if node.kind == "event-sub" else ""
         inner = _content(graph, node.id)

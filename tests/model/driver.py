@@ -18,7 +18,6 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import psycopg
@@ -41,7 +40,7 @@ KNOWN = 0.9
 PASSED = {
     *("InstanceStarted", "TokenMoved", "FlowChosen", "TokenForked", "JoinFired", "TokenCompleted"),
     *("TaskCompleted", "TimerFired", "MessageReceived", "SignalReceived", "ErrorCaught"),
-    *("SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
+    *("CallCompleted", "SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
 }
 """History of a token that goes on from a node, or ends there."""
 
@@ -72,10 +71,12 @@ select x.instance, x.name, count(*)::int as times
  group by 1, 2
 """
 INSTANCES = """
-select i.workflow_instance_id::text as instance, i.status, i.variables,
-       (select count(*) from bpm.incident o where o.workflow_instance_id = i.workflow_instance_id
+select w.id::text as instance, w.status::text as status,
+       coalesce(w.inputs, p.variables) || w.variables as variables,
+       (select count(*) from bpm.incident o where o.workflow_instance_id = w.id
            and o.state = 'Open' and o.code = 'JoinStarved')::int as starved
-  from bpm.instance i
+  from bpm_core.workflow_instance w
+  join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
 """
 STUCK = """
 select i.workflow_instance_id::text as instance, i.node_id as name, count(*)::int as times
@@ -95,10 +96,13 @@ class Case:
     instance: str
     key: str
     variables: Row
+    caller: Callable[[str, str], bool] | None = None
     reference: Interpreter | None = None
     passed: Counter[str] = field(default_factory=Counter)
     told: list[list[Decision]] = field(default_factory=list)
-
+    pending: list[Decision] = field(default_factory=list)
+    writer: tuple[str, str] = ("", "")
+    before: str = ""
     scopes: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     hosted: dict[str, str] = field(default_factory=dict)
 
@@ -138,8 +142,9 @@ class Crowd:
 
     def __init__(self, database: TestDatabase, graphs: Sequence[Graph], seed: str) -> None:
         self.database = database
-        self.graphs = {graph.code: graph for graph in graphs}
-        self.nodes = {node.id: node for graph in graphs for node in graph.nodes.values()}
+        self.graphs = {member.code: member for graph in graphs for member in graph.family()}
+        self.mains = graphs
+        self.nodes = {n.id: n for graph in self.graphs.values() for n in graph.nodes.values()}
         self.seed = seed
         self.chance = random.Random(seed)
         self.observer = Session(database)
@@ -171,9 +176,8 @@ class Crowd:
 
     def deploy(self) -> None:
         """Deploy the graphs, several per file."""
-        graphs = list(self.graphs.values())
-        for n in range(0, len(graphs), GRAPHS_PER_FILE):
-            text = bpmn.file(graphs[n : n + GRAPHS_PER_FILE])
+        for n in range(0, len(self.mains), GRAPHS_PER_FILE):
+            text = bpmn.file(self.mains[n : n + GRAPHS_PER_FILE])
             self.observer.do("select from bpm.deploy_bpmn(%s)", text)
 
     def start(self, times: int) -> None:
@@ -185,10 +189,10 @@ class Crowd:
                 "variables": {
                     name: self.chance.randint(0, 9)
                     for name in GIVEN
-                    if self.chance.random() < KNOWN
+                    if graph.called or self.chance.random() < KNOWN
                 },
             }
-            for graph in self.graphs.values()
+            for graph in self.mains
             for n in range(times)
         ]
         self.seen = self.observer.one(
@@ -381,28 +385,66 @@ class Crowd:
         rows = self.observer.do(HISTORY, self.seen)
         if rows:
             self.seen = rows[-1]["seq"]
-        by_instance = defaultdict(list)
         for row in rows:
             if row["instance"] in self.cases:
-                by_instance[row["instance"]].append(row)
-        for instance, own in by_instance.items():
-            self._follow(self.cases[instance], own)
+                self._follow(self.cases[row["instance"]], row)
+        for case in list(self.cases.values()):
+            self._tell(case)
+            if case.reference is not None and case.reference.calls:
+                raise Disagreement(case.report({"calls": ([], case.reference.calls)}))
 
-    def _follow(self, case: Case, rows: list[Row]) -> None:
-        for row in rows:
-            self.kinds[row["kind"]] += 1
-            if self._passes(case.graph, row):
-                case.passed[row["node"]] += 1
-        told = [(row, d) for row in rows if (d := self.decision(case, row)) is not None]
+    def _follow(self, case: Case, row: Row) -> None:
+        self.kinds[row["kind"]] += 1
+        if self._passes(case.graph, row):
+            case.passed[row["node"]] += 1
         if case.reference is None:
-            case.reference = Interpreter(case.graph, case.variables)
-        for _, group in groupby(told, key=lambda t: (t[0]["writer"], t[0]["kind"])):
-            decisions = [decision for _, decision in group]
-            case.told.append(decisions)
-            try:
-                case.reference.apply(decisions)
-            except Disagreement as error:
-                raise Disagreement(case.report({str(error): (None, None)})) from error
+            case.reference = Interpreter(case.graph, case.variables, case.caller)
+        decision = self.decision(case, row)
+        if decision is not None:
+            # What one statement wrote came in one command.
+            if (row["writer"], row["kind"]) != case.writer:
+                self._tell(case)
+            case.writer = (row["writer"], row["kind"])
+            case.pending.append(decision)
+        if row["kind"] == "CallStarted":
+            self._tell(case)
+            self._called(case, row)
+        case.before = row["kind"]
+
+    def _tell(self, case: Case) -> None:
+        """Tell the reference what one command brought."""
+        if not case.pending or case.reference is None:
+            return
+        decisions, case.pending = case.pending, []
+        case.told.append(decisions)
+        try:
+            case.reference.apply(decisions)
+        except Disagreement as error:
+            raise Disagreement(case.report({str(error): (None, None)})) from error
+
+    def _called(self, case: Case, row: Row) -> None:
+        """A process was called; the reference must have called it as well, with the same."""
+        reference = case.reference
+        assert reference is not None
+        calls = [
+            call for call in reference.calls if call.node == row["node"] and not call.token.name
+        ]
+        if not calls:
+            raise Disagreement(case.report({f"{row} was not called": (None, None)}))
+        call = calls[0]
+        reference.calls.remove(call)
+        call.token.name = row["token"]
+        child = row["detail"]["child"]
+
+        def caught(kind: str, code: str) -> bool:
+            if not call.token.alive:
+                return False
+            further = case.caller is not None and case.caller(kind, code)
+            return reference.catches(call.token, kind, code) is not None or further
+
+        self.cases[child] = Case(
+            self.graphs[call.code], child, case.key, call.variables, caller=caught
+        )
 
     def _passes(self, graph: Graph, row: Row) -> bool:
         """Whether a row says that a token went on from a node or ended there."""
@@ -428,7 +470,13 @@ class Crowd:
             "TaskFailed": "failed",
             "TaskRequeued": "revived",
             "TokenResumed": "revived",
+            "CallCompleted": "task",
+            "CallFailed": "error",
         }
+        if case.caller is not None:
+            kinds["InstanceCancelled"] = "cancelled"
+        if case.before != "EscalationThrown":
+            kinds["EscalationCaught"] = "event"
         if row["kind"] == "ScopeOpened":
             case.opened(row)
         if row["kind"] in ("ScopeCompleted", "ScopeCancelled"):
@@ -442,7 +490,9 @@ class Crowd:
             raise Disagreement(f"{row} was never sent, only {self.sent[task]}")
         if answers:
             self.accepted.pop(task, None)
-        code = detail.get("error")
+        if row["kind"] == "CallCompleted":
+            self._check_return(detail["child"], variables)
+        code = detail if row["kind"] == "CallFailed" else detail.get("error")
         return Decision(
             kinds[row["kind"]],  # type: ignore[arg-type]
             drawn_name(row["node"] or ""),
@@ -452,6 +502,18 @@ class Crowd:
             variables,
             str(code.get("code") or "") if isinstance(code, dict) else "",
         )
+
+    def _check_return(self, child: str, variables: Row) -> None:
+        """A called process gives back what its steps wrote, when it has ended."""
+        called = self.cases[child]
+        self._tell(called)
+        assert called.reference is not None
+        wrong = {
+            "returned": (variables, called.reference.written),
+            "status": ("Completed", called.reference.status),
+        }
+        if any(engine != reference for engine, reference in wrong.values()):
+            raise Disagreement(called.report(wrong))
 
     def compare(self) -> None:
         """Engine and reference are in the same place, everywhere."""

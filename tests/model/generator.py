@@ -151,6 +151,8 @@ class Drawing:
         kinds = [self.task, self.task, self._receive]
         if "sub" in self.blocks and self.left > 0:
             kinds += [self.sub, self.sub]
+        if "call" in self.blocks and self.left > 0:
+            kinds += [self.call]
         return self.chance.choice(kinds)()
 
     def _receive(self) -> Ends:
@@ -164,7 +166,7 @@ class Drawing:
         codes = [code for code in ("", *CODES) if code not in taken]
         if self.graph.nodes[host].kind in ("service", "sub", "call"):
             kinds += ["error", "error"]
-        if self.graph.nodes[host].kind == "sub":
+        if self.graph.nodes[host].kind in ("sub", "call"):
             kinds += ["escalation", "escalation"]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.6
@@ -314,6 +316,18 @@ class Drawing:
         self.link(body.last, self.node("end").id)
         self.scope = outside
 
+    def call(self) -> Ends:
+        """A call of another process: one of its own, or one that is called elsewhere already."""
+        called = self.graph.called
+        if not called or self.chance.random() < 0.6:
+            # Calls go two deep.
+            deep = "c" in self.graph.code
+            kinds = frozenset(self.blocks) - {"call"} if deep else frozenset(self.blocks)
+            code, size = f"{self.graph.code}c{len(called)}", max(1, self.left // 2)
+            called.append(draw(code, f"{self.chance.random()}", size, kinds))
+        node = self.node("call", rule=self.chance.choice(called).code)
+        return Ends(node.id, node.id)
+
     def fling(self) -> Ends:
         """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""
         choose, after = self.node("exclusive"), self.task()
@@ -395,7 +409,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
-        *("either", "sub", "event_sub", "fling", "escalate", "signal"),
+        *("call", "either", "sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )

@@ -77,11 +77,16 @@ class Flow:
 
 @dataclass
 class Graph:
-    """A process."""
+    """A process; ``called`` are those its call activities start."""
 
     code: str
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
+    called: list[Graph] = field(default_factory=list)
+
+    def family(self) -> list[Graph]:
+        """Itself and what it calls, directly or not."""
+        return [self, *(graph for called in self.called for graph in called.family())]
 
     def outgoing(self, node: str) -> list[Flow]:
         """Flows out of a node, in the order of the file."""

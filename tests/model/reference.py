@@ -13,7 +13,7 @@ others come first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -42,15 +42,16 @@ class Decision:
     ``hosted`` is the same for the scope the token itself hosts. ``token`` is the engine's name of
     the token: it tells twins apart and means nothing else.
 
-    * ``task``: the task at ``node`` was completed with ``variables``.
+    * ``task``: the task at ``node`` was completed with ``variables``, or what it called has ended.
     * ``event``: the timer, message or signal of ``node`` came, with ``variables``.
     * ``error``: the worker of the task at ``node`` threw ``code``, with ``variables``.
     * ``failed``: the last attempt of the task at ``node`` failed.
     * ``revived``: what stood still at ``node`` may try again.
     * ``variables``: somebody set ``variables``.
+    * ``cancelled``: nobody wants it any more.
     """
 
-    kind: Literal["task", "event", "error", "failed", "revived", "variables"]
+    kind: Literal["task", "event", "error", "failed", "revived", "variables", "cancelled"]
     node: str = ""
     token: str = ""
     path: Path = ()
@@ -92,22 +93,46 @@ class Token:
     spent: set[str] = field(default_factory=set)
 
 
+@dataclass
+class Call:
+    """A process that was called: by the token that rests at a call activity, with what it saw."""
+
+    token: Token
+    node: str
+    code: str
+    variables: dict[str, Any]
+
+
 Leaving = list[tuple[Token, str]]
 Arriving = list[tuple[Token, Flow]]
 
 
 class Interpreter:
-    """One instance of a graph."""
+    """One instance of a graph. ``caller`` says of an error or escalation that nobody in it catches
+    whether the caller, or one further out, would."""
 
-    def __init__(self, graph: Graph, variables: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        variables: dict[str, Any],
+        caller: Callable[[str, str], bool] | None = None,
+    ) -> None:
         self.graph = graph
-        self.variables = dict(variables)
+        self.given = dict(variables)
+        self.written: dict[str, Any] = {}
+        self.caller = caller
+        self.calls: list[Call] = []
         self.status = "Running"
         self.root = Scope("", None)
         self.tokens: list[Token] = []
         self.passed: Counter[str] = Counter()
         self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """What everybody in it sees."""
+        return self.given | self.written
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -180,7 +205,9 @@ class Interpreter:
         """What one command brought. All of it counts, also for a token that another part of the
         same command ended."""
         for decision in decisions:
-            self.variables |= decision.variables
+            self.written |= decision.variables
+            if decision.kind == "cancelled":
+                self._stop("Cancelled")
         found = [(decision, self._find(decision)) for decision in decisions if decision.node]
         leaving: Leaving = []
         for decision, token in found:
@@ -289,28 +316,44 @@ class Interpreter:
         }
         return gateways or {node.id}
 
-    def _throw(self, token: Token, kind: str, code: str) -> Leaving:
-        """An error or escalation looks for who catches it: at its own activity, then outwards, in
-        each scope the event sub-processes before the boundary events around. What comes out of an
-        event sub-process is not for others of its own scope."""
+    def catches(self, token: Token, kind: str, code: str) -> tuple[Token, Node] | Scope | None:
+        """Who catches an error or escalation: it looks at its own activity, then outwards, in each
+        scope at the event sub-processes before the boundary events around. What comes out of an
+        event sub-process is not for others of its own scope. A boundary event with its host, or
+        the scope an event sub-process begins in."""
         at: Token | None = token
-        scope = token.scope
         while at is not None:
             guards = [b for b in self.graph.boundaries(at.node) if b.kind == f"{kind}-boundary"]
             guard = _of_code(guards, code)
             if guard is not None:
-                self.passed[guard.id] += 1
-                return self._by_event(at, guard)
-            scope = at.scope
+                return at, guard
             beside = self.graph.nodes[at.node].kind == "event-sub"
-            start = None if beside else _of_code(self._starts(scope, kind), code)
-            if start is not None:
-                self.passed[start.id] += 1
-                return self._start_beside(scope, start)
-            at = scope.host
+            if not beside and _of_code(self._starts(at.scope, kind), code) is not None:
+                return at.scope
+            at = at.scope.host
+        return None
+
+    def _throw(self, token: Token, kind: str, code: str) -> Leaving:
+        found = self.catches(token, kind, code)
+        if isinstance(found, Scope):
+            start = _of_code(self._starts(found, kind), code)
+            assert start is not None
+            self.passed[start.id] += 1
+            return self._start_beside(found, start)
+        if found is not None:
+            self.passed[found[1].id] += 1
+            return self._by_event(*found)
         if kind == "error":
             token.state = "stuck"
+            if self.caller is not None and self.caller(kind, code):
+                self._stop("Failed")
         return []
+
+    def _stop(self, status: str) -> None:
+        """It ends as a whole, from within or by its caller."""
+        for token in list(self.tokens):
+            self._die(token)
+        self.status = status
 
     # -- moving -----------------------------------------------------------------------------
 
@@ -348,7 +391,7 @@ class Interpreter:
             if not leaving:
                 leaving = self._settle()
         self._note_starved()
-        if not self.tokens:
+        if not self.tokens and self.status == "Running":
             self.status = "Completed"
 
     def _terminate(self, arriving: Arriving) -> Leaving:
@@ -416,6 +459,8 @@ class Interpreter:
         if node.kind.startswith("escalation"):
             return self._escalate(token, node)
         token.state = {"inclusive": "joining", "sub": "hosting"}.get(node.kind, "resting")
+        if node.kind == "call":
+            self.calls.append(Call(token, node.id, node.rule, self.variables))
         if node.kind == "sub":
             return [self._born(self._open(node.id, token), self.graph.start_of(node.id))]
         return []
