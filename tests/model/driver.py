@@ -23,7 +23,7 @@ from typing import Any
 import psycopg
 from tests.model import bpmn
 from tests.model.generator import ALARM, CODES, GIVEN, NAMES
-from tests.model.graph import Graph
+from tests.model.graph import COLLECTION, Graph
 from tests.model.reference import BEHIND, Decision, Disagreement, Interpreter, Path
 from tests.races.kit import Row, Session
 from tests.support.database import TestDatabase
@@ -33,6 +33,9 @@ GRAPHS_PER_FILE = 10
 ROUNDS = 60
 PATIENCE = 8
 """How often a task is done in one instance before loops are left."""
+
+MANY = (0, 1, 2, 2, 3)
+"""How long the collection of multi-instances is."""
 
 KNOWN = 0.9
 """How often a variable that conditions read is there from the start."""
@@ -104,15 +107,28 @@ class Case:
     writer: tuple[str, str] = ("", "")
     before: str = ""
     scopes: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    hosted: dict[str, str] = field(default_factory=dict)
+    hosted: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    around: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def opened(self, row: Row) -> None:
-        """A scope began: which one it is of its node, in the scope around."""
-        around = row["scope"] if row["scope"] in self.scopes else ""
-        number = 1 + sum(s[:2] == (around, row["node"]) for s in self.scopes.values())
-        if not row["node"].endswith(":body"):
-            self.scopes[row["detail"]["scope"]] = (around, row["node"], number)
-            self.hosted[row["token"]] = row["detail"]["scope"]
+        """A scope began: which one it is of its node, in the scope around. That of an item of a
+        multi-instance begins with its token, after its host."""
+        if row["kind"] == "ScopeOpened":
+            self.around[row["token"]] = (row["scope"], row["node"])
+        scope, host = row["detail"].get("scope"), row["token"]
+        if row["kind"] == "TokenBorn":
+            host = row["detail"]["parent"]
+        place, node = self.around[host]
+        if scope is not None and not node.endswith(":body"):
+            around = place if place in self.scopes else ""
+            number = 1 + sum(s[:2] == (around, node) for s in self.scopes.values())
+            self.scopes[scope] = (around, node, number)
+            self.hosted[host].append(scope)
+
+    def closed(self, row: Row) -> None:
+        """A scope ended, or the last of a multi-instance."""
+        scope, hosted = row["detail"].get("scope"), self.hosted[row["token"]]
+        self.hosted[row["token"]] = [s for s in hosted if scope not in (None, s)]
 
     def path(self, scope: str | None) -> Path:
         """The scopes around what is in a scope, itself the last."""
@@ -150,6 +166,7 @@ class Crowd:
         self.observer = Session(database)
         self.sessions = [Session(database) for _ in range(SESSIONS)]
         self.cases: dict[str, Case] = {}
+        self.families: dict[str, list[Case]] = defaultdict(list)
         self.sent: dict[str, list[Row]] = defaultdict(list)
         self.accepted: dict[str, Row] = {}
         self.late: list[Row] = []
@@ -171,7 +188,8 @@ class Crowd:
         self.observer.do(
             "truncate bpm_core.business_case, bpm_core.process_instance, bpm_core.message,"
             " bpm_core.inbox, bpm_core.idempotency_key, bpm_core.history_event, bpm_core.execution,"
-            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival cascade"
+            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival,"
+            " bpm_core.multi_instance, bpm_core.multi_instance_part cascade"
         )
 
     def deploy(self) -> None:
@@ -190,6 +208,9 @@ class Crowd:
                     name: self.chance.randint(0, 9)
                     for name in GIVEN
                     if graph.called or self.chance.random() < KNOWN
+                }
+                | {
+                    COLLECTION: [self.chance.randint(0, 9) for _ in range(self.chance.choice(MANY))]
                 },
             }
             for graph in self.mains
@@ -202,9 +223,11 @@ class Crowd:
         for item, row in zip(items, rows, strict=True):
             assert row["outcome"] == "Done", (item, row)
             instance = str(row["workflow_instance_id"])
-            self.cases[instance] = Case(
+            case = Case(
                 self.graphs[item["code"]], instance, item["business_key"], item["variables"]
             )
+            self.cases[instance] = case
+            self.families[case.key].append(case)
 
     # -- what sessions do -------------------------------------------------------------------
 
@@ -401,6 +424,10 @@ class Crowd:
             case.reference = Interpreter(case.graph, case.variables, case.caller)
         decision = self.decision(case, row)
         if decision is not None:
+            # Callers and called are told in the order it came to them.
+            for other in self.families[case.key]:
+                if other is not case and other.writer[0] != row["writer"]:
+                    self._tell(other)
             # What one statement wrote came in one command.
             if (row["writer"], row["kind"]) != case.writer:
                 self._tell(case)
@@ -442,9 +469,9 @@ class Crowd:
             further = case.caller is not None and case.caller(kind, code)
             return reference.catches(call.token, kind, code) is not None or further
 
-        self.cases[child] = Case(
-            self.graphs[call.code], child, case.key, call.variables, caller=caught
-        )
+        called = Case(self.graphs[call.code], child, case.key, call.variables, caller=caught)
+        self.cases[child] = called
+        self.families[case.key].append(called)
 
     def _passes(self, graph: Graph, row: Row) -> bool:
         """Whether a row says that a token went on from a node or ended there."""
@@ -477,10 +504,10 @@ class Crowd:
             kinds["InstanceCancelled"] = "cancelled"
         if case.before != "EscalationThrown":
             kinds["EscalationCaught"] = "event"
-        if row["kind"] == "ScopeOpened":
+        if row["kind"] == "ScopeOpened" or (row["kind"] == "TokenBorn" and "index" in detail):
             case.opened(row)
         if row["kind"] in ("ScopeCompleted", "ScopeCancelled"):
-            case.hosted.pop(row["token"], None)
+            case.closed(row)
         if row["kind"] not in kinds:
             return None
         variables = detail.get("variables") or {}
@@ -498,7 +525,7 @@ class Crowd:
             drawn_name(row["node"] or ""),
             row["token"] or "",
             case.path(row["scope"]),
-            case.path(case.hosted.get(row["token"])),
+            tuple(case.path(scope) for scope in case.hosted.get(row["token"], [])),
             variables,
             str(code.get("code") or "") if isinstance(code, dict) else "",
         )

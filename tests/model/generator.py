@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
-from tests.model.graph import Condition, Flow, Graph, Node
+from tests.model.graph import COLLECTION, ELEMENT, LOOP, OUTPUT, Condition, Flow, Graph, Node
 
 GIVEN = ("a", "b", "c")
 """Variables every instance is started with; anybody may change them on the way."""
@@ -25,6 +26,11 @@ CODES = ("e0", "e1")
 SIGNALS = ("s0", "s1")
 ALARM = "alarm"
 """A signal nobody else waits for, or one that begins something would begin it for ever."""
+
+MODES: tuple[Literal["parallel", "sequential", "loop"], ...] = (
+    *("parallel", "parallel", "sequential", "sequential"),
+    "loop",
+)
 
 DURATIONS = ("PT1M", "PT2M", "PT5M", "PT9M")
 
@@ -202,6 +208,22 @@ class Drawing:
                 self.link(event.id, after.id)
         return Ends(gateway.id, after.id)
 
+    def many(self) -> Ends:
+        """An activity that is done many times, guarded or not."""
+        body = self.guarded() if self.chance.random() < 0.4 else self.activity()
+        node = self.graph.nodes[body.first]
+        node.many = self.chance.choice(MODES)
+        if node.many == "loop":
+            node.times = self.chance.choice(("1", "2", "3"))
+            if node.kind == "service" and self.chance.random() < 0.5:
+                node.times, node.writes = "", (*node.writes, LOOP)
+        else:
+            node.times = self.chance.choice(("0", "1", "2", "3", COLLECTION, COLLECTION))
+            node.until = self.chance.choice((0, 0, 0, 1, 2))
+            if node.kind in ("service", "user"):
+                node.writes = (*node.writes, OUTPUT, ELEMENT)
+        return body
+
     # -- choices and forks ------------------------------------------------------------------
 
     def choice(self) -> Ends:
@@ -265,11 +287,11 @@ class Drawing:
         """Again and again, by an exclusive gateway behind a task that decides."""
         merge, again = self.node("exclusive"), self.node("exclusive")
         body = self.block()
-        decide = self.node("service", writes=("again",))
+        decide = self.node("service", writes=(LOOP,))
         self.link(merge.id, body.first)
         self.link(body.last, decide.id)
         self.link(decide.id, again.id)
-        self.link(again.id, merge.id, Condition("<", "again", 4))
+        self.link(again.id, merge.id, Condition("<", LOOP, 4))
         after = self.task()
         again.default = self.link(again.id, after.first).id
         return Ends(merge.id, after.last)
@@ -409,7 +431,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
-        *("call", "either", "sub", "event_sub", "fling", "escalate", "signal"),
+        *("call", "many", "either", "sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )
