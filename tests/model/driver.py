@@ -24,7 +24,7 @@ import psycopg
 from tests.model import bpmn
 from tests.model.generator import ALARM, CODES, GIVEN, NAMES
 from tests.model.graph import COLLECTION, Graph
-from tests.model.reference import BEHIND, Decision, Disagreement, Interpreter, Path
+from tests.model.reference import BEHIND, ITEMS, Decision, Disagreement, Interpreter, Path
 from tests.races.kit import Row, Session
 from tests.support.database import TestDatabase
 
@@ -108,20 +108,22 @@ class Case:
     before: str = ""
     scopes: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     hosted: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    around: dict[str, tuple[str, str]] = field(default_factory=dict)
+    around: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def opened(self, row: Row) -> None:
         """A scope began: which one it is of its node, in the scope around. That of an item of a
         multi-instance begins with its token, after its host."""
-        if row["kind"] == "ScopeOpened":
-            self.around[row["token"]] = (row["scope"], row["node"])
         scope, host = row["detail"].get("scope"), row["token"]
-        if row["kind"] == "TokenBorn":
+        if row["kind"] == "ScopeOpened":
+            around = row["scope"] if row["scope"] in self.scopes else ""
+            self.numbers[around, row["node"]] += 1
+            self.around[host] = (around, row["node"], self.numbers[around, row["node"]])
+        else:
             host = row["detail"]["parent"]
-        place, node = self.around[host]
+        around, node, number = self.around[host]
         if scope is not None and not node.endswith(":body"):
-            around = place if place in self.scopes else ""
-            number = 1 + sum(s[:2] == (around, node) for s in self.scopes.values())
+            number = number * ITEMS + row["detail"].get("index", 0)
             self.scopes[scope] = (around, node, number)
             self.hosted[host].append(scope)
 

@@ -39,6 +39,8 @@ FIRST = ("terminate", "error-end", "escalation", "escalation-end")
 
 
 Path = tuple[tuple[str, int], ...]
+ITEMS = 1000
+"""The scopes of a host are numbered from its own number times this."""
 
 
 class Disagreement(AssertionError):
@@ -98,6 +100,7 @@ class Many:
 
     node: Node
     items: list[Any]
+    number: int = 0
     begun: int = 0
     outputs: dict[int, Any] = field(default_factory=dict)
 
@@ -345,10 +348,13 @@ class Interpreter:
             found = inside[0]
         return found
 
+    def _number(self, node: str, host: Token) -> int:
+        """The first number of the scopes inside a host."""
+        host.scope.opened[node] += 1
+        return host.scope.opened[node] * ITEMS
+
     def _open(self, node: str, host: Token) -> Scope:
-        around = host.scope
-        around.opened[node] += 1
-        return Scope(node, host, around.opened[node])
+        return Scope(node, host, self._number(node, host))
 
     def _known(self, here: list[Token], decision: Decision) -> Token:
         resting = [token for token in here if token.state != "joining"]
@@ -544,6 +550,7 @@ class Interpreter:
         elif node.many == "loop" and not node.times:
             items = [None]
         token.node, token.state, token.many = node.around, "hosting", Many(node, items)
+        token.many.number = self._number(node.around, token)
         if not items:
             return self._finish_many(token)
         leaving: Leaving = []
@@ -554,8 +561,7 @@ class Interpreter:
     def _begin_item(self, host: Token) -> Leaving:
         many = host.many
         assert many is not None
-        scope = self._open(many.node.around, host)
-        scope.index = many.begun
+        scope = Scope(many.node.around, host, many.number + many.begun, index=many.begun)
         scope.declared = {"loopCounter": many.begun}
         if many.node.many != "loop":
             scope.declared[OUTPUT] = None
