@@ -33,6 +33,10 @@ begin
     if cardinality(v_some) > 0 then
       perform bpm_core.apply_signals(p_tenant_id, v_some);
     end if;
+    v_some := array(select f from unnest(v_first) f where f.kind = 'Continue');
+    if cardinality(v_some) > 0 then
+      perform bpm_core.continue_loops(p_tenant_id, v_some);
+    end if;
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
   exception
     -- As in drive_isolated: none of it is the fault of a row.

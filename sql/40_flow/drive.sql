@@ -46,7 +46,7 @@ begin
       if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);

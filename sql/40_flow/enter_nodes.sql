@@ -47,6 +47,10 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
