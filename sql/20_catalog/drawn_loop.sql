@@ -1,6 +1,6 @@
 -- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
 -- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
---           {tree, source} of collection, cardinality, until, while, output}; or problem with hint.
+--           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
 create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -29,10 +29,15 @@ begin
   if problem is not null then
     return;
   end if;
-  for v_part in select k.name, spec ->> k.name as source from unnest(array['collection', 'cardinality', 'until', 'while', 'output']) k(name) where spec ? k.name loop
+  for v_part in
+    select k.name, k.drawn, spec ->> k.name as source
+      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
+                   ('output', 'output element')) k(name, drawn)
+     where spec ? k.name
+  loop
     select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
     if problem is not null then
-      problem := format('its %s %s cannot be read: %s', v_part.name, quote_literal(left(v_part.source, 200)), problem);
+      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
       return;
     end if;
     spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
@@ -40,5 +45,6 @@ begin
   if spec ? 'output' then
     spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
   end if;
+  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
 end
 $$;

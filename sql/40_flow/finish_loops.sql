@@ -34,6 +34,8 @@ begin
   end loop;
   perform bpm_core.drop_loops(v_tenant, v_hosts);
   perform bpm_core.close_events(v_tenant, v_hosts);
-  return array(select h.host from unnest(p_hosts) h);
+  return array(
+    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
+      from unnest(p_hosts) h);
 end
 $$;
