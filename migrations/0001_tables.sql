@@ -117,7 +117,7 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd',
+  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow',
   'EndEvent', 'CompensationDone',
   'ParallelJoin', 'InclusiveJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'CompensationMark', 'StartEvent',
   'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
@@ -292,6 +292,31 @@ create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
 comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+
+-- Only of versions with inclusive joins.
+create table bpm_core.inclusive_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  flow_id             text collate "C" not null,
+  place               integer not null,
+  first_place         integer not null,
+  flows               integer not null,
+  primary key (tenant_id, workflow_version_id, node_id, flow_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+create table bpm_core.inclusive_reach (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  reach               bit varying not null,
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+comment on table bpm_core.inclusive_flow is 'The flows into inclusive joins, numbered within their scope so that those of one join are neighbours.';
+comment on column bpm_core.inclusive_flow.node_id is 'The join.';
+comment on column bpm_core.inclusive_flow.place is 'The bit of this flow in inclusive_reach.reach, from 0; first_place is that of the first flow into the same join, flows how many there are.';
+comment on table bpm_core.inclusive_reach is 'Which flows into inclusive joins a token that stands at a node can still reach without passing the join itself; a node without a row reaches none.';
 
 create table bpm_core.workflow_task_binding (
   tenant_id           text collate "C" not null default '',
@@ -551,62 +576,6 @@ create type bpm_core.catch as (
   host         bpm_core.moving
 );
 
--- A multi-instance or loop about to begin at a host: what its expressions gave, and how many items begin at once; or why it cannot.
-create type bpm_core.loop_plan as (
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  items    jsonb,
-  trouble  bpm_core.trouble
-);
-
--- One item of a multi-instance, or turn of a loop, to be begun at a host.
-create type bpm_core.loop_item as (
-  host      bpm_core.moving,
-  visit     integer,
-  steps     integer,
-  index     integer,
-  total     integer,
-  variables jsonb
-);
-
--- One item that has come to its end, and what the conditions made of it. steps: what the next one begins with; done: how many had ended before.
-create type bpm_core.item_end as (
-  token    bpm_core.moving,
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  done     integer,
-  verdict  boolean,
-  output   jsonb,
-  trouble  bpm_core.trouble
-);
-
--- A host some items of which have just ended, those counted.
-create type bpm_core.loop_state as (
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  done     integer,
-  bytes    bigint,
-  ends     boolean
-);
-
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
   reached_at timestamptz,
@@ -701,8 +670,6 @@ create table bpm_core.scope (
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
-  visit                integer not null default 0,
-  output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
@@ -716,41 +683,6 @@ comment on column bpm_core.scope.node_id is 'The activity whose inside this is; 
 comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
 comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
 comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
-
-comment on column bpm_core.scope.mi_index is 'Of one item of a multi-instance or turn of a loop: which, from 0.';
-comment on column bpm_core.scope.visit is 'Of an item: the visit of its host, so that a loop that comes again finds its own.';
-comment on column bpm_core.scope.output is 'Of a finished item: its part of the output collection, gathered when the last one ends.';
-
-create table bpm_core.multi_instance (
-  tenant_id            text collate "C" not null default '',
-  host_token_id        uuid not null,
-  workflow_instance_id uuid not null,
-  visit                integer not null,
-  node_id              text collate "C" not null,
-  mode                 text not null check (mode in ('Parallel', 'Sequential', 'Loop')),
-  total                integer not null check (total > 0),
-  created              integer not null,
-  done                 integer not null default 0 check (done >= 0),
-  output_bytes         bigint not null default 0,
-  declared             jsonb not null default '{}' check (jsonb_typeof(declared) = 'object'),
-  primary key (tenant_id, host_token_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  check (created between done and total)
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
-create index multi_instance_of_instance on bpm_core.multi_instance (workflow_instance_id);
-comment on table bpm_core.multi_instance is 'A multi-instance activity or a loop that is going on: how many items there are, were begun and have ended. Deleted when it ends; the scopes of its items stay.';
-comment on column bpm_core.multi_instance.host_token_id is 'The token that rests at the node until all items have ended.';
-comment on column bpm_core.multi_instance.total is 'Frozen at entry; of a loop without a maximum 2147483647.';
-comment on column bpm_core.multi_instance.declared is 'Variables every item has of its own, besides its element and counter: those the output element names.';
-
-create table bpm_core.multi_instance_part (
-  tenant_id     text collate "C" not null default '',
-  host_token_id uuid not null,
-  part          integer not null,
-  items         jsonb not null check (jsonb_typeof(items) = 'array'),
-  primary key (tenant_id, host_token_id, part)
-);
-comment on table bpm_core.multi_instance_part is 'The collection of a multi-instance as it was at entry, 1,000 elements a row, as far as items were not begun at once. Deleted with its multi_instance.';
 
 create table bpm_core.token_transition (
   from_state bpm_core.token_state not null,
@@ -788,7 +720,7 @@ create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_of_scope on bpm_core.token (scope_id) where scope_id <> '00000000-0000-0000-0000-000000000000';
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
-comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by; infinity: set aside until its instance is resumed. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
@@ -817,6 +749,26 @@ create table bpm_core.parallel_join_arrival (
   primary key (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round)
 );
 comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
+
+create table bpm_core.inclusive_join (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  round                integer not null default 1,
+  waiting              integer not null check (waiting >= 0),
+  first_place          integer not null,
+  filled               bit varying not null,
+  blocked_by           uuid,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id)
+) with (fillfactor = 75);
+comment on table bpm_core.inclusive_join is
+  'What waits at an inclusive join, if anything. Its arrivals are in parallel_join_arrival: the first over each flow in the round that is collected, surplus in those after it; a round has its row in parallel_join when it fires.';
+comment on column bpm_core.inclusive_join.round is 'The round that is collected.';
+comment on column bpm_core.inclusive_join.waiting is 'How many tokens wait, surplus included.';
+comment on column bpm_core.inclusive_join.first_place is 'Where the flows into this join begin in inclusive_reach.reach.';
+comment on column bpm_core.inclusive_join.filled is 'One bit per incoming flow: it has brought a token to this round.';
+comment on column bpm_core.inclusive_join.blocked_by is 'A token that could still come over an empty flow when last looked; while it can, the others need not be looked at.';
 
 create table bpm_core.timer (
   tenant_id            text collate "C" not null default '',
@@ -906,7 +858,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Continue')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Sweep')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -915,7 +867,9 @@ create table bpm_core.inbox (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
 -- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
+create index inbox_of_target on bpm_core.inbox (target_id, id);
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
+comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';
 
 create table bpm_core.incident (
   tenant_id            text collate "C" not null default '',
@@ -953,7 +907,7 @@ create type bpm_core.slot_scan as (
   position bpm_core.pick_position);
 create type bpm_core.claimed_task as (
   slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
-  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
 create type bpm_core.answer as (

@@ -255,6 +255,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.sweep_batch_size', 1, 100000),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -652,7 +653,7 @@ as $$
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
-      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+      case when p_incoming > 1 then 'InclusiveJoin' when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end
     when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
@@ -1067,8 +1068,7 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
-   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1080,7 +1080,6 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1466,75 +1465,6 @@ begin
     when v_groups is null and p_lane is not null then array[p_lane]
     else '{}' end;
 end
-$$;
-
--- from 20_catalog/drawn_loop.sql
--- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
--- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
---           {tree, source} of collection, cardinality, until, while, output}; or problem with hint.
-create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
-  v_part  record;
-  v_tree  jsonb;
-begin
-  if p_tag = 'standardLoopCharacteristics' then
-    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
-      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
-      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
-  else
-    spec := jsonb_build_object(
-      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
-      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
-      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
-      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
-      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
-      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
-      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
-  end if;
-  spec := jsonb_strip_nulls(spec);
-  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
-  if problem is not null then
-    return;
-  end if;
-  for v_part in select k.name, spec ->> k.name as source from unnest(array['collection', 'cardinality', 'until', 'while', 'output']) k(name) where spec ? k.name loop
-    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
-    if problem is not null then
-      problem := format('its %s %s cannot be read: %s', v_part.name, quote_literal(left(v_part.source, 200)), problem);
-      return;
-    end if;
-    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
-  end loop;
-  if spec ? 'output' then
-    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
-  end if;
-end
-$$;
-
--- from 20_catalog/drawn_loops.sql
--- What the drawing says of every activity that is done more than once.
--- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
-create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
-returns table (owner_pos integer, spec jsonb, problem text, hint text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with loop as materialized (
-    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
-  child as (
-    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
-      from unnest(p_elements) c
-      join loop l on l.pos = c.parent
-     where c.space = 'bpmn'
-     group by c.parent)
-  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
-    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
-    left join child c on c.parent = l.pos
-    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
-   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
 $$;
 
 -- from 20_catalog/drawn_message.sql
@@ -2249,25 +2179,6 @@ as $$
    where case when l.throws then l.incoming else l.outgoing end = 0
 $$;
 
--- from 20_catalog/find_loop_faults.sql
--- What is wrong about multi-instance and loop activities.
-create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.kind is not null)
-  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
-    from node n where n.problem is not null
-  union all
-  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
-    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
-$$;
-
 -- from 20_catalog/find_own_misused.sql
 -- Attributes and elements of our own namespace, or of one that looks like it, that mean nothing where they stand. A fault and not a
 -- warning: an approval that was asked for with a slip of the pen and dropped would be worse than a refusal.
@@ -2574,13 +2485,14 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
+             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
+             when n.loop is not null then ' is multi-instance, which is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -2717,11 +2629,91 @@ as $$
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
     when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
     when p_outgoing > 1 then ':split'
   end
+$$;
+
+-- from 20_catalog/inclusive_flow_rows.sql
+-- The flows into the inclusive joins of a version, numbered scope by scope.
+create or replace function bpm_core.inclusive_flow_rows(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns setof bpm_core.inclusive_flow
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select f.tenant_id, f.workflow_version_id, f.target_id, f.flow_id, x.place,
+         min(x.place) over (partition by f.target_id), (count(*) over (partition by f.target_id))::integer
+    from (select f as flow, (row_number() over (partition by n.scope_node_id order by f.target_id, f.flow_id))::integer - 1 as place
+            from unnest(p_flows) f
+            join unnest(p_nodes) n on n.node_id = f.target_id
+           where f.target_kind = 'InclusiveJoin') x
+   cross join lateral (select (x.flow).*) f
+$$;
+
+-- from 20_catalog/inclusive_reach_rows.sql
+-- For every node the flows into inclusive joins of its scope that a token standing there can reach without passing the join they lead into.
+-- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. Swept over all nodes,
+-- in turns from the ends and from the starts, until nothing changes: once for a graph without circles, a few times for one with.
+create or replace function bpm_core.inclusive_reach_rows(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[])
+returns setof bpm_core.inclusive_reach
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_index  record;
+  v_first  integer[];
+  v_last   integer[];
+  v_target integer[];
+  v_place  integer[];
+  v_keep   bit varying[];
+  v_reach  bit varying[];
+  v_order  integer[];
+  v_swept  boolean[];
+  v_again  boolean := false;
+  v_bits   bit varying;
+  v_node   integer;
+  v_to     integer;
+begin
+  select i.* into r_index from bpm_core.index_inclusive(p_nodes, p_flows, p_places) i;
+  v_first := (r_index.graph).first_place;
+  v_last := (r_index.graph).last_place;
+  v_target := (r_index.graph).targets;
+  v_place := r_index.flow_place;
+  v_keep := r_index.keep;
+  v_reach := r_index.nothing;
+  v_order := bpm_core.postorder(r_index.graph);
+  v_swept := array_fill(false, array[cardinality(v_order)]);
+  loop
+    foreach v_node in array v_order loop
+      v_bits := v_reach[v_node];
+      for v_at in v_first[v_node] .. v_last[v_node] loop
+        v_to := v_target[v_at];
+        v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
+        if v_place[v_at] is not null then
+          v_bits := set_bit(v_bits, v_place[v_at], 1);
+        end if;
+        -- What is behind a flow backwards may have changed after it was looked at.
+        v_again := v_again or not v_swept[v_to];
+      end loop;
+      if v_bits <> v_reach[v_node] then
+        v_reach[v_node] := v_bits;
+        v_again := v_again or v_swept[v_node];
+      end if;
+      v_swept[v_node] := true;
+    end loop;
+    exit when not v_again;
+    v_again := false;
+    v_order := array(select o.node from unnest(v_order) with ordinality o(node, ord) order by o.ord desc);
+  end loop;
+  return query
+    select (p_nodes[1]).tenant_id, (p_nodes[1]).workflow_version_id, x.node_id, x.reach
+      from unnest(r_index.node_ids, v_reach, r_index.nothing) x(node_id, reach, nothing)
+     where x.reach <> x.nothing;
+end
 $$;
 
 -- from 20_catalog/index_graph.sql
@@ -2751,6 +2743,48 @@ as $$
     array(select coalesce(p.last_place, 0) from node n left join span p on p.source = n.ord order by n.ord),
     array(select s.target from sorted s order by s.place),
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
+$$;
+
+-- from 20_catalog/index_inclusive.sql
+-- The graph around inclusive joins as arrays: the nodes of every scope that has one, numbered; the targets of node i are
+-- targets[first_place[i] .. last_place[i]]. Boundary events count as targets of their host, the start events of event sub-processes do not:
+-- they are in a scope of their own.
+-- Returns:  one row; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
+--           into it; nothing, of every node, has as many zeros as its scope has such flows.
+create or replace function bpm_core.index_inclusive(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[],
+  out node_ids text[], out graph bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with here as (select n.node_id, n.attached_to, n.element, coalesce(n.scope_node_id, '') as scope_id from unnest(p_nodes) n),
+  entry as materialized (select p.node_id, p.flow_id, p.place, p.first_place, p.flows from unnest(p_places) p),
+  scope as materialized (
+    select h.scope_id, max(e.place) + 1 as width, repeat('0', max(e.place) + 1)::bit varying as nothing
+      from entry e join here h on h.node_id = e.node_id group by h.scope_id),
+  own as (select distinct e.node_id, e.first_place, e.flows from entry e),
+  node as materialized (
+    select h.*, s.width, s.nothing, (row_number() over (order by h.node_id))::integer as ord from here h join scope s on s.scope_id = h.scope_id),
+  edge as (
+    select s.ord as source, t.ord as target, e.place
+      from unnest(p_flows) f
+      join node s on s.node_id = f.source_id
+      join node t on t.node_id = f.target_id and t.scope_id = s.scope_id
+      left join entry e on e.flow_id = f.flow_id
+    union all
+    select h.ord, b.ord, null from node b join node h on h.node_id = b.attached_to and h.scope_id = b.scope_id where b.element <> 'startEvent'),
+  sorted as materialized (select e.*, (row_number() over (order by e.source, e.target))::integer as at from edge e),
+  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source)
+  select array_agg(n.node_id order by n.ord),
+         row(array_agg(coalesce(p.first_place, 1) order by n.ord), array_agg(coalesce(p.last_place, 0) order by n.ord),
+             array(select s.target from sorted s order by s.at), '{}')::bpm_core.graph_index,
+         array(select s.place from sorted s order by s.at),
+         array_agg(case when o.flows is not null then
+                     (repeat('1', o.first_place) || repeat('0', o.flows) || repeat('1', n.width - o.first_place - o.flows))::bit varying end order by n.ord),
+         array_agg(n.nothing order by n.ord)
+    from node n
+    left join span p on p.source = n.ord
+    left join own o on o.node_id = n.node_id
 $$;
 
 -- from 20_catalog/index_value.sql
@@ -2957,64 +2991,9 @@ begin
 end
 $$;
 
--- from 20_catalog/loop_node.sql
--- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
-create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_spec jsonb)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := bpm_core.plain_node(
-    p_activity, p_node_id, p_activity.loop, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
-    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
-begin
-  v_node.name := p_activity.name;
-  v_node.default_ref := p_activity.default_ref;
-  v_node.conditional := p_activity.conditional;
-  v_node.expressions := jsonb_build_object('loop', p_spec);
-  return v_node;
-end
-$$;
-
--- from 20_catalog/loop_problem.sql
--- What is wrong about loop characteristics before their expressions are looked at.
--- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
-create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
-                   where n.name ~ '[$#]\{|^\s*=' limit 1);
-begin
-  if p_tag = 'standardLoopCharacteristics' then
-    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
-      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
-    elsif not p_spec ?| array['while', 'maximum'] then
-      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
-      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
-    end if;
-  elsif not p_spec ?| array['collection', 'cardinality'] then
-    problem := 'it is multi-instance, but says neither over what nor how often';
-    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
-  elsif p_spec ?& array['collection', 'cardinality'] then
-    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
-    hint := 'Remove one.';
-  elsif p_spec ? 'into' <> p_spec ? 'output' then
-    problem := 'its output collection and its output element belong together, and one of them is missing';
-  elsif p_extensions ? 'flowable:variableAggregation' then
-    problem := 'its variable aggregation is not executed';
-    hint := 'Use bpm:outputCollection and bpm:outputElement.';
-  elsif v_name is not null then
-    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
-  end if;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
--- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
 -- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
 -- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
@@ -3034,7 +3013,10 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$')
+                 when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent'
+                 else case when d.tag = 'inclusiveGateway' then 'InclusiveSplit' else 'ParallelFork' end
+               end::bpm_core.node_kind,
                null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
@@ -3161,21 +3143,6 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
--- from 20_catalog/output_names.sql
--- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
--- Returns:  jsonb {names, simple: it is one path and nothing else}.
-create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
-    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
-   cross join lateral (select p.path ->> 0 as name) n
-   where n.name is not null and n.name <> all (array_remove(p_known, null))
-     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
-$$;
-
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3192,7 +3159,6 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
-    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -3903,6 +3869,51 @@ begin
 end
 $$;
 
+-- from 20_catalog/postorder.sql
+-- The nodes of a graph, each after all that it leads to, as far as circles allow.
+-- Returns:  integer[], the numbers of the nodes.
+create or replace function bpm_core.postorder(p_graph bpm_core.graph_index)
+returns integer[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count  integer := coalesce(cardinality(p_graph.first_place), 0);
+  v_last   integer[] := p_graph.last_place;
+  v_target integer[] := p_graph.targets;
+  v_next   integer[] := p_graph.first_place;
+  v_seen   boolean[] := array_fill(false, array[v_count]);
+  v_stack  integer[] := array_fill(0, array[v_count]);
+  v_order  integer[] := '{}'::integer[];
+  v_depth  integer;
+  v_node   integer;
+  v_to     integer;
+begin
+  for v_root in 1 .. v_count loop
+    continue when v_seen[v_root];
+    v_seen[v_root] := true;
+    v_depth := 1;
+    v_stack[1] := v_root;
+    while v_depth > 0 loop
+      v_node := v_stack[v_depth];
+      if v_next[v_node] > v_last[v_node] then
+        v_order := v_order || v_node;
+        v_depth := v_depth - 1;
+      else
+        v_to := v_target[v_next[v_node]];
+        v_next[v_node] := v_next[v_node] + 1;
+        if not v_seen[v_to] then
+          v_seen[v_to] := true;
+          v_depth := v_depth + 1;
+          v_stack[v_depth] := v_to;
+        end if;
+      end if;
+    end loop;
+  end loop;
+  return v_order;
+end
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -3982,8 +3993,8 @@ $$;
 -- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
---           process_workflow_binding, process_definition.
+-- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
+--           process_version, process_workflow_binding, process_definition.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -4019,6 +4030,7 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
     insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
     values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
     insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
@@ -4034,29 +4046,6 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-end
-$$;
-
--- from 20_catalog/put_in_loop.sql
--- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
--- p_around: the node the activity is put into; p_host: the one its host is put into.
-create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_node;
-begin
-  if p_around is not null then
-    v_node.scope_id := p_around;
-    v_node.default_ref := null;
-    v_node.incoming := 1;
-    v_node.outgoing := 1;
-    v_node.conditional := 0;
-  end if;
-  v_node.attached_to := coalesce(p_host, v_node.attached_to);
-  return v_node;
 end
 $$;
 
@@ -4474,6 +4463,27 @@ begin
 end
 $$;
 
+-- from 20_catalog/store_inclusive_joins.sql
+-- Keeps what the inclusive joins of a new version need to know of their graph: nothing when it has none.
+-- Writes:   inclusive_flow, inclusive_reach.
+create or replace function bpm_core.store_inclusive_joins(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_places bpm_core.inclusive_flow[];
+begin
+  if not exists (select from unnest(p_nodes) n where n.kind = 'InclusiveJoin') then
+    return;
+  end if;
+  v_places := array(select r from bpm_core.inclusive_flow_rows(p_nodes, p_flows) r);
+  insert into bpm_core.inclusive_flow select r.* from unnest(v_places) r;
+  insert into bpm_core.inclusive_reach select r.* from bpm_core.inclusive_reach_rows(p_nodes, p_flows, v_places) r;
+end
+$$;
+
 -- from 20_catalog/store_task_version.sql
 -- Publishes a task version unless the published one says the same already.
 -- Returns:  version number, its id, and whether it is new.
@@ -4826,51 +4836,6 @@ begin
 end
 $$;
 
--- from 20_catalog/wrap_loops.sql
--- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
--- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
--- Returns:  nodes and flows, not yet lowered.
-create or replace function bpm_core.wrap_loops(
-  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with loop as materialized (
-    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, d.spec,
-           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
-  node as (
-    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
-                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.ordinality as ord, 0 as added
-      from unnest(p_nodes) with ordinality n
-      left join loop l on l.pos = n.pos and n.loop is not null
-      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
-    union all
-    select a.node, l.pos + 1000000000, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.loop_node(l.node, l.around, l.spec), 1),
-       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
-       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
-  flow as (
-    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
-               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.ordinality as ord, 0 as added
-      from unnest(p_flows) with ordinality f
-      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
-      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
-    union all
-    select a.flow, l.pos + 1000000000, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
-       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
-  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
-         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
-$$;
-
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -5074,6 +5039,7 @@ $$;
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
+-- Those of suspended instances are set aside.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -5084,47 +5050,64 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_first bpm_core.inbox[];
-  v_some  bpm_core.inbox[];
+  v_parked integer;
+  v_first  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
-  v_first := array(
-    select distinct on (i.target_id) i
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
-      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
-     order by i.target_id, i.id);
+  v_parked := bpm_core.park_inbox(p_tenant_id, p_rows);
+  v_first := bpm_core.next_inbox_rows(p_tenant_id, p_rows);
   if cardinality(v_first) = 0 then
-    return 0;
+    return v_parked;
   end if;
   begin
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_messages(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_signals(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Continue');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.continue_loops(p_tenant_id, v_some);
-    end if;
+    perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- Afterwards: a sweep looks at what is left.
+    perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
     -- As in drive_isolated: none of it is the fault of a row.
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
+        return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
-        return 0;
+        return v_parked;
       end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
-  return cardinality(v_first);
+  return v_parked + cardinality(v_first);
+end
+$$;
+
+-- from 40_flow/apply_inbox_rows.sql
+-- Under the instance locks: what each kind of inbox row does.
+-- Writes:   what the functions named write.
+create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Message');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_messages(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Signal');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_signals(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Answer' order by f.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_answers(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5345,58 +5328,12 @@ begin
 end
 $$;
 
--- from 40_flow/begin_loops.sql
--- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
--- goes on.
--- Returns:  moving[], the tokens of the items and the hosts that go on.
--- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
-create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_plans bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select p
-      from unnest(p_plans) p
-     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
-     where t.state = 'Waiting');
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
-    from unnest(v_plans) p;
-  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
-  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
-    from unnest(v_plans) p
-   where p.total > 0;
-  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
-  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
-    from unnest(v_plans) p
-   cross join lateral (
-     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
-       from jsonb_array_elements(p.items) with ordinality i(value, ord)
-      where (i.ord - 1) / 1000 >= p.created / 1000
-      group by (i.ord - 1) / 1000) e
-   where p.created < p.total and p.items is not null;
-  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
-                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
-  return bpm_core.open_items(array(
-           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
-             from unnest(v_plans) p
-            cross join lateral (
-              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
-              union all
-              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
-         || bpm_core.finish_loops(array(
-           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
-end
-$$;
+-- from 40_flow/blocks_join.sql
+-- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
+create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
+returns boolean
+language sql immutable parallel safe
+as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bits # p_bits $$;
 
 -- from 40_flow/broadcast_signal.sql
 -- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
@@ -5464,9 +5401,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
-  end if;
+  perform bpm_core.check_reason(p_reason);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -5586,6 +5521,21 @@ begin
 end
 $$;
 
+-- from 40_flow/check_reason.sql
+-- The reason an operator gives.
+-- Raises:   BP422 too long.
+create or replace function bpm_core.check_reason(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+end
+$$;
+
 -- from 40_flow/check_running.sql
 -- Refuses repairs of instances that are not running.
 -- Raises:   BP409 final, BP423 suspended.
@@ -5691,7 +5641,7 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -5707,9 +5657,10 @@ begin
   with open as materialized (
     select i.tenant_id, i.id
       from unnest(p_hosts) h
-     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
-     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+     where i.tenant_id = h.tenant_id and i.state = 'Open'
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -5735,7 +5686,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes, cancel_scopes and drop_loops.
+-- Writes:   as empty_scopes and cancel_scopes.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -5756,7 +5707,6 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
-  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -5831,38 +5781,6 @@ begin
 end
 $$;
 
--- from 40_flow/complete_items.sql
--- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  update bpm_core.token t
-     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_items) i
-   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
-    from unnest(p_items) i;
-  update bpm_core.workflow_instance w
-     set live_tokens = w.live_tokens - d.fewer
-    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
-   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
-  update bpm_core.scope s
-     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
-    from unnest(p_items) i
-   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
-end
-$$;
-
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -5889,79 +5807,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/continue_later.sql
--- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
--- Writes:   inbox.
-create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
-         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
-    from unnest(p_plans) p;
-end
-$$;
-
--- from 40_flow/continue_loops.sql
--- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
--- meanwhile is passed over.
--- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
-create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_chunk constant integer := 1000;
-  v_plans bpm_core.loop_plan[];
-  v_more  bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
-               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
-      from unnest(p_rows) r
-     cross join lateral (select m.* from bpm_core.multi_instance m
-                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
-     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
-     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
-     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
-  if cardinality(v_plans) = 0 then
-    return;
-  end if;
-  -- items: how many of each begin now.
-  v_plans := array(
-    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
-               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
-      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
-  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
-  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
-  if cardinality(v_more) > 0 then
-    perform bpm_core.continue_later(v_more);
-  end if;
-  perform bpm_core.advance_isolated(bpm_core.open_items(array(
-    select row(p.host, p.visit, p.steps, e.index, p.total,
-               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
-      from unnest(v_plans) p
-     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -6057,41 +5902,11 @@ begin
 end
 $$;
 
--- from 40_flow/count_items.sql
--- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
--- is counted as begun.
--- Returns:  loop_state[]. Writes: multi_instance.
-create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
-returns bpm_core.loop_state[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_hosts bpm_core.loop_state[];
-begin
-  v_hosts := array(
-    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
-               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
-      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
-                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
-                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
-              from unnest(p_items) i
-             group by (i.host).token_id) g);
-  update bpm_core.multi_instance m
-     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
-    from unnest(v_hosts) h
-   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
-  return v_hosts;
-end
-$$;
-
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
+-- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6111,8 +5926,15 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
+  v_inclusive   boolean;
+  v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
+  v_inclusive := exists (
+    select
+      from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
+     cross join lateral (select from bpm_core.inclusive_flow f
+                          where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
@@ -6134,10 +5956,11 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
+      v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -6146,17 +5969,26 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
+    if v_inclusive then
+      v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
+    if v_inclusive and cardinality(v_arriving) = 0 then
+      v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
   if cardinality(v_arriving) > 0 then
     perform bpm_core.park_tokens(v_arriving, v_hops);
+    if v_inclusive then
+      perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched)), v_hops);
+    end if;
   end if;
   if cardinality(v_waiting) > 0 then
     perform bpm_core.open_waits(v_waiting);
   end if;
   if cardinality(v_joining) > 0 then
-    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+    perform bpm_core.note_starved_joins(v_joining);
   end if;
 end
 $$;
@@ -6203,7 +6035,8 @@ begin
   if p_incident.code = 'InboxPoisoned' then
     perform bpm_core.revive_inbox(p_incident);
   elsif p_incident.code = 'JoinStarved' then
-    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+    perform bpm_core.note_starved_joins(array[row(p_incident.tenant_id, p_incident.workflow_instance_id, null, (p_incident.detail ->> 'scope')::uuid, null, null,
+                                                  null, null)::bpm_core.moving]);
   end if;
 end
 $$;
@@ -6239,6 +6072,8 @@ begin
   end;
   if v_count = 1 then
     perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+    -- It stands somewhere else than before, so that an inclusive join may wait for it no longer.
+    perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(p_arriving));
   else
     -- Halving costs a logarithm of subtransactions when one token among many is bad.
     perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);
@@ -6264,29 +6099,6 @@ begin
       from unnest(p_moving) m
       join bpm_core.token t on t.tenant_id = m.tenant_id and t.id = m.token_id
      where t.state not in ('Completed', 'Terminated'));
-end
-$$;
-
--- from 40_flow/drop_loops.sql
--- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
--- Writes:   multi_instance, multi_instance_part.
-create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
-  if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
-  end if;
 end
 $$;
 
@@ -6630,6 +6442,65 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_inclusive_joins.sql
+-- KIND inclusive join: the token waits. Whether the join fires is decided when nothing moves any more (fire_inclusive_joins). The first
+-- token over a flow since the last firing belongs to the round that is collected, the next one over the same flow to the round after it.
+-- Returns:  moving[], none. Writes: token, inclusive_join, parallel_join_arrival, history_event.
+create or replace function bpm_core.enter_inclusive_joins(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with arrival as materialized (
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
+           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+           + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
+      from unnest(p_arriving) a
+     cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
+                          where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
+                            and p.flow_id = a.flow_id offset 0) p
+      left join lateral (
+        select j.round
+          from bpm_core.inclusive_join j
+         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+        offset 0) j on true
+      left join lateral (
+        select r.round
+          from bpm_core.parallel_join_arrival r
+         where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.instance_id and r.scope_id = a.scope_id
+           and r.node_id = a.node_id and r.flow_id = a.flow_id
+         order by r.round desc
+         limit 1) before on true),
+  kept as (
+    insert into bpm_core.parallel_join_arrival (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round, token_id)
+    select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id, a.round, a.token_id
+      from arrival a),
+  rested as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+      from arrival a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
+      from arrival a)
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+         bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
+    from arrival a
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+  on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+    set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_inclusive_splits.sql
 -- KIND inclusive split: the token ends, one is born for every flow that is true (one without a condition always is); the default only when none is.
 -- A condition that cannot be decided, or no flow at all, stops the token with an incident; then none of the flows is taken (law 6).
@@ -6681,50 +6552,6 @@ begin
 end
 $$;
 
--- from 40_flow/enter_item_ends.sql
--- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
--- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
--- at its end and asks again when the incident is resolved.
--- Returns:  moving[], the tokens of the next items and the hosts that go on.
--- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
-create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
-  v_hosts  bpm_core.loop_state[];
-  v_closed uuid[];
-  v_alive  uuid[];
-begin
-  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
-    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
-    -- Judged again, since the counters the others saw had those in them.
-    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
-  elsif cardinality(v_items) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  perform bpm_core.complete_items(v_items);
-  v_hosts := bpm_core.count_items(v_items);
-  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
-  if cardinality(v_closed) > 0 then
-    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
-    -- What was closed may have held others of these hosts.
-    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
-    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
-  end if;
-  return bpm_core.open_items(array(
-           select row(h.host, h.visit, h.steps, h.done, h.total,
-                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
-             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
-         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
-end
-$$;
-
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -6740,32 +6567,6 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
-end
-$$;
-
--- from 40_flow/enter_multi_instances.sql
--- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
--- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
--- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
--- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
-create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_plans bpm_core.loop_plan[];
-  v_waits bpm_core.moving[];
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  v_plans := bpm_core.plan_loops(p_arriving);
-  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
-  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
-  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
-  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -6797,6 +6598,8 @@ begin
       return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
+    when 'InclusiveJoin' then
+      return bpm_core.enter_inclusive_joins(p_arriving);
     when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
@@ -6819,10 +6622,6 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'MultiInstance', 'StandardLoop' then
-      return bpm_core.enter_multi_instances(p_arriving);
-    when 'ItemEnd' then
-      return bpm_core.enter_item_ends(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7107,11 +6906,15 @@ begin
 end
 $$;
 
--- from 40_flow/finish_loops.sql
--- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
--- the host goes on.
--- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
-create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
+-- from 40_flow/fire_inclusive_joins.sql
+-- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
+-- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
+-- fire do, each once: what they send on has to come to rest before the next round.
+-- One token that blocks is remembered, and the others are looked at only when that one no longer does. It is picked by the random end of its id:
+-- whatever the order in which n branches end, they are all looked at about ln(n) times.
+-- p_touched: tokens whose instance and scope something moved or ended in. Returns: moving[], the survivors, leaving.
+-- Writes:   inclusive_join, and what fire_joins and next_inclusive_rounds write.
+create or replace function bpm_core.fire_inclusive_joins(p_touched bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7120,31 +6923,54 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_tenant text := ((p_hosts[1]).host).tenant_id;
-  v_hosts  uuid[];
-  v_host   bpm_core.loop_state;
+  v_rounds  bpm_core.parallel_join[];
 begin
-  if coalesce(cardinality(p_hosts), 0) = 0 then
+  with pending as materialized (
+    select j.*, w.workflow_version_id
+      from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
+     cross join lateral (select j.* from bpm_core.inclusive_join j
+                          where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     where j.waiting > 0
+       and not exists (
+         select
+           from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
+                  where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
+            and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
+  seen as materialized (
+    select p.*, s.here, s.blocker
+      from pending p
+     cross join lateral (
+       select count(*) filter (where t.state = 'Waiting' and t.node_id = p.node_id) as here,
+              (array_agg(t.id order by right(t.id::text, 12))
+                 filter (where (t.state <> 'Waiting' or t.node_id <> p.node_id) and bpm_core.blocks_join(r.bits, p.filled)))[1] as blocker
+         from (select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id = '00000000-0000-0000-0000-000000000000' and t.workflow_instance_id = p.workflow_instance_id
+                  and t.scope_id = p.scope_id
+               union all
+               select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+        cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
+        where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
+  kept as (
+    -- None of its tokens is live: the scope was ended.
+    update bpm_core.inclusive_join j
+       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+      from seen s
+     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
+       and (s.blocker is not null or s.here = 0))
+  select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
+    into v_rounds
+    from seen s
+   where s.blocker is null and s.here > 0;
+  if v_rounds is null then
     return '{}'::bpm_core.moving[];
   end if;
-  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
-  update bpm_core.token t
-     set steps = h.steps
-    from unnest(p_hosts) h
-   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
-    from unnest(p_hosts) h
-   where not h.spec ? 'into';
-  foreach v_host in array p_hosts loop
-    continue when not v_host.spec ? 'into';
-    perform bpm_core.keep_output(v_host, v_now);
-  end loop;
-  perform bpm_core.drop_loops(v_tenant, v_hosts);
-  perform bpm_core.close_events(v_tenant, v_hosts);
-  return array(select h.host from unnest(p_hosts) h);
+  return bpm_core.next_inclusive_rounds(v_rounds);
 end
 $$;
 
@@ -7212,7 +7038,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next.
+-- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -7223,32 +7049,42 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_done  integer;
   v_fired bpm_core.timer[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
-    select distinct on (t.token_id) t.tenant_id, t.id
+    select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
-  fired as (
+  turned as (
     update bpm_core.timer t
-       set status = 'Fired'
+       set status = case when f.suspended then 'Held' else 'Fired' end::bpm_core.timer_status
       from first f
      where t.tenant_id = f.tenant_id and t.id = f.id
-    returning t.*)
-  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
-    from fired f;
+    returning t as timer, f.suspended),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select p_tenant_id, (f.timer).workflow_instance_id, p_now, 'TimerHeld', (f.timer).token_id, (f.timer).node_id, 'Scheduled', 'Held',
+           jsonb_build_object('timer', (f.timer).id)
+      from turned f
+     where f.suspended)
+  select count(*)::integer, array_agg(f.timer::bpm_core.timer order by (f.timer).due_at, (f.timer).id) filter (where not f.suspended)
+    into v_done, v_fired
+    from turned f;
   if v_fired is null then
-    return 0;
+    return v_done;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return cardinality(v_fired);
+  return v_done;
 end
 $$;
 
@@ -7355,6 +7191,63 @@ begin
 end
 $$;
 
+-- from 40_flow/free_inbox.sql
+-- Makes inbox rows that were set aside while their instance was suspended due again, the oldest first.
+-- p_limit: at most so many; null: all. Returns: integer, how many. Writes: inbox. The instance is locked.
+create or replace function bpm_core.free_inbox(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with parked as materialized (
+    select i.tenant_id, i.id
+      from bpm_core.inbox i
+     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+     order by i.id
+     limit p_limit)
+  update bpm_core.inbox i
+     set available_at = bpm_core.now()
+    from parked p
+   where i.tenant_id = p.tenant_id and i.id = p.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- from 40_flow/free_tokens.sql
+-- Lets tick go on with tokens it set aside while their instance was suspended.
+-- Returns:  integer, how many. Writes: token. The instance is locked.
+create or replace function bpm_core.free_tokens(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with shelved as materialized (
+    select t.tenant_id, t.id
+      from (select t.tenant_id, t.id, t.state, t.ready_at from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+     limit p_limit)
+  update bpm_core.token t
+     set ready_at = bpm_core.now()
+    from shelved s
+   where t.tenant_id = s.tenant_id and t.id = s.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/gateway_trouble.sql
 -- Says why a gateway could not choose: which flow was undecidable, or that none was true, with the values seen.
 -- Returns:  trouble, codes ConditionUndecidable and NoFlowTrue.
@@ -7426,7 +7319,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -7473,6 +7366,43 @@ begin
 end
 $$;
 
+-- from 40_flow/hold_timers.sql
+-- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
+-- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
+create or replace function bpm_core.hold_timers(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.timer_status := case when p_hold then 'Scheduled' else 'Held' end::bpm_core.timer_status;
+  v_to    constant bpm_core.timer_status := case when p_hold then 'Held' else 'Scheduled' end::bpm_core.timer_status;
+  v_count integer;
+begin
+  with found as materialized (
+    select m.tenant_id, m.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     cross join lateral (select m.tenant_id, m.id, m.status from bpm_core.timer m where m.token_id = t.id offset 0) m
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Waiting', 'Failed') and m.tenant_id = t.tenant_id and m.status = v_from
+     limit p_limit),
+  turned as (
+    update bpm_core.timer m
+       set status = v_to, due_at = case when p_hold then m.due_at else greatest(m.due_at, bpm_core.now()) end
+      from found f
+     where m.tenant_id = f.tenant_id and m.id = f.id
+    returning m.id, m.token_id, m.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TimerHeld' else 'TimerReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('timer', t.id)
+    from turned t;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/holds_tokens.sql
 -- Whether a token that enters a node of this kind rests there until something happens.
 create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
@@ -7501,6 +7431,30 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
+-- from 40_flow/inbox_id.sql
+-- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
+-- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
+-- Returns:  uuid.
+create or replace function bpm_core.inbox_id(p_instance_id uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_last uuid;
+  v_id   uuid := bpm_core.new_id();
+begin
+  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  while v_id <= v_last loop
+    v_id := bpm_core.new_id();
+  end loop;
+  return v_id;
 end
 $$;
 
@@ -7552,80 +7506,6 @@ begin
 end
 $$;
 
--- from 40_flow/item_trouble.sql
--- Why an item of a multi-instance or a turn of a loop cannot end.
--- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
-create or replace function bpm_core.item_trouble(
-  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
-returns bpm_core.trouble
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_source text;
-begin
-  if p_verdict is null then
-    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
-    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_spec ? 'output' and p_output is null then
-    v_source := p_spec #>> '{output,source}';
-    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_too_large then
-    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
-               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
-  end if;
-  return null;
-end
-$$;
-
--- from 40_flow/judge_items.sql
--- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
--- and the counters as they are with it.
--- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
-create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
-returns bpm_core.item_end[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
-begin
-  return array(
-    with item as materialized (
-      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
-             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
-             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
-             m.done as before, m.done + row_number() over (partition by h.id order by a.ordinality) as done, m.output_bytes, s.mi_index
-        from unnest(p_arriving) with ordinality a
-       cross join lateral (select s.host_token_id, s.mi_index from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
-       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
-       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
-       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
-    judged as materialized (
-      select i.*, v.variables,
-             case when i.spec ? 'until' then bpm_core.evaluate_condition(i.spec #> '{until,tree}', v.variables || bpm_core.loop_counters(i.mode, i.total, i.done))
-                  when i.spec ? 'while' then bpm_core.evaluate_condition(i.spec #> '{while,tree}', v.variables || jsonb_build_object(i.spec ->> 'counter', i.done))
-                  else i.mode = 'Loop' end as verdict,
-             case when i.spec ? 'output' then bpm_core.evaluate(i.spec #> '{output,tree}', v.variables) end as output
-        from item i
-        left join lateral (select v.variables from bpm_core.token_variables((i.token).tenant_id, (i.token).instance_id, (i.token).scope_id) v
-                            where i.spec ?| array['until', 'while', 'output']) v on true),
-    weighed as (
-      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
-    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
-               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
-      from weighed w
-     order by w.ord);
-end
-$$;
-
 -- from 40_flow/keep_message.sql
 -- Stores a message under the lock of its key, as buffered for now.
 -- Returns:  uuid; null when its message_id is known. Writes: message.
@@ -7648,40 +7528,6 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
-end
-$$;
-
--- from 40_flow/keep_output.sql
--- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
--- Writes:   scope or workflow_instance (variables), history_event.
-create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_host  bpm_core.moving := p_host.host;
-  v_patch jsonb;
-begin
-  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
-    into v_patch
-    from (select s.mi_index as index, s.output
-            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
-           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
-          union all
-          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
-          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
-  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
-  if v_patch <> '{}' then
-    update bpm_core.workflow_instance w
-       set variables = w.variables || v_patch
-     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
-  end if;
 end
 $$;
 
@@ -7850,9 +7696,9 @@ $$;
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
--- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
+-- Returns:  uuid[], those of them that are suspended; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -7860,19 +7706,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
-    cross join lateral (
-      select
-        from bpm_core.workflow_instance w
-       where w.tenant_id = k.tenant_id and w.id = k.id
-         for no key update) w;
+  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
+  return (
+    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id, w.status
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update) w);
 end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process.
--- Raises:   BP404 there is no such process.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
+-- Locks:    workflow_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -7881,14 +7730,27 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_locked uuid[] := array[]::uuid[];
+  v_more   uuid[];
 begin
   if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
+  loop
+    v_more := array(
+      select w.id
+        from bpm_core.workflow_instance w
+       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    exit when cardinality(v_more) = 0;
+    -- Locks are waited for once (law 1); a later one is only tried.
+    if v_locked = '{}' then
+      perform bpm_core.lock_instances(p_tenant_id, v_more);
+    elsif cardinality(bpm_core.try_lock_instances(p_tenant_id, v_more)) < cardinality(v_more) then
+      perform bpm_core.fail('55P03', format('A workflow of process instance %s has just begun and is held by another call.', p_process_instance_id));
+    end if;
+    v_locked := v_locked || v_more;
+  end loop;
 end
 $$;
 
@@ -7907,127 +7769,6 @@ begin
     perform pg_advisory_xact_lock(v_hash);
   end loop;
 end
-$$;
-
--- from 40_flow/loop_counters.sql
--- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
-create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
-returns jsonb
-language sql immutable
-as $$
-  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
-                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
-                            'numberOfTerminatedInstances', 0)
-    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
-$$;
-
--- from 40_flow/loop_declared.sql
--- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
--- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
--- Returns:  jsonb object, all null.
-create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select case when not p_spec ? 'output' then '{}'::jsonb else (
-    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
-      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
-     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
-$$;
-
--- from 40_flow/loop_element.sql
--- The element of a frozen collection that belongs to one item.
--- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
-create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
-returns jsonb
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  if not p_spec ?& array['collection', 'element'] then
-    return null;
-  end if;
-  return (
-    select p.items -> (p_index % 1000)
-      from bpm_core.multi_instance_part p
-     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
-end
-$$;
-
--- from 40_flow/loop_total.sql
--- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
--- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
-create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
-returns integer
-language sql immutable
-as $$
-  select case
-    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
-    when p_spec ? 'cardinality' then case
-      when jsonb_typeof(p_value) <> 'number' then null
-      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
-    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
-    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
-  end
-$$;
-
--- from 40_flow/loop_trouble.sql
--- Why a multi-instance or loop cannot begin, with the values seen.
--- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
-create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
-returns bpm_core.trouble
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_limit  constant integer := 150000;
-  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
-  v_source text := p_spec #>> array[v_what, 'source'];
-  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
-  v_detail jsonb;
-begin
-  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
-    return null;
-  end if;
-  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
-  if v_what = 'while' then
-    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
-  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
-    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
-                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
-               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
-  end if;
-  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
-               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
-             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
-end
-$$;
-
--- from 40_flow/loop_value.sql
--- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
--- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
-create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql volatile
-as $$
-  select case
-    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
-    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
-    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
-  end
-$$;
-
--- from 40_flow/loop_variables.sql
--- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
-create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
-         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
 $$;
 
 -- from 40_flow/match_buffered.sql
@@ -8078,12 +7819,78 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
+-- from 40_flow/next_inbox_rows.sql
+-- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
+-- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- Returns:  inbox[].
+create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
+returns bpm_core.inbox[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select q.row
+      from (select i::bpm_core.inbox as row,
+                   row_number() over line as n,
+                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+              from unnest(p_rows) k(id)
+             cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+             where i.available_at < 'infinity'
+            window line as (partition by i.target_id, i.kind = 'Sweep' order by i.id)) q
+     where q.n = 1 or q.in_run
+     order by (q.row).target_id, (q.row).id);
+end
+$$;
+
+-- from 40_flow/next_inclusive_rounds.sql
+-- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
+-- Until they come to rest the survivors are Executing, on no flow: a join that is looked at meanwhile must not take them for waiting.
+-- Returns:  moving[], the survivors, leaving. Writes: inclusive_join, token, and what fire_joins writes.
+create or replace function bpm_core.next_inclusive_rounds(p_rounds bpm_core.parallel_join[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.parallel_join select r.* from unnest(p_rounds) r;
+  v_leaving := bpm_core.fire_joins(p_rounds);
+  update bpm_core.inclusive_join j
+     set round = r.round + 1, waiting = j.waiting - r.joined, blocked_by = null, filled = coalesce(x.filled, j.filled # j.filled)
+    from (select r.*, w.workflow_version_id
+            from unnest(p_rounds) r
+           cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                                where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w offset 0) r
+   cross join lateral (
+     select bit_or(set_bit(repeat('0', p.flows)::bit varying, p.place - p.first_place, 1)) as filled
+       from bpm_core.inclusive_flow p
+      cross join lateral (select from bpm_core.parallel_join_arrival a
+                           where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                             and a.node_id = r.node_id and a.flow_id = p.flow_id and a.round = r.round + 1 offset 0) a
+      where p.tenant_id = r.tenant_id and p.workflow_version_id = r.workflow_version_id and p.node_id = r.node_id) x
+   where j.tenant_id = r.tenant_id and j.workflow_instance_id = r.workflow_instance_id and j.scope_id = r.scope_id and j.node_id = r.node_id;
+  update bpm_core.token t
+     set state = 'Executing', via_flow_id = null, version = t.version + 1
+    from unnest(v_leaving) l
+   where t.tenant_id = l.tenant_id and t.id = l.token_id;
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
--- or around one.
--- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
--- Writes:   incident, history_event.
-create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
+-- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
+-- Once per scope while it is open.
+-- p_joining: tokens whose instance and scope is looked at. Writes: incident, history_event.
+create or replace function bpm_core.note_starved_joins(p_joining bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -8094,29 +7901,40 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with starved as materialized (
-    select w.id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
-                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
+  with recursive around as (
+    select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m
+    union
+    -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
+    select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
+      from around a
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+     where a.scope_id <> bpm_core.root_scope()),
+  starved as materialized (
+    select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
+      from around d
+     cross join lateral (select w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+      left join lateral (select s.live_tokens from bpm_core.scope s where s.tenant_id = d.tenant_id and s.id = d.scope_id offset 0) s on true
      cross join lateral (
-       select coalesce(sum(j.joined), 0) as waiting,
-              jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
-         from bpm_core.parallel_join j
-        where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
-       -- Hosts of scopes wait for what is inside.
-       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
-                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
-       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
-                        where o.state = 'Open' and o.code = 'JoinStarved')),
+       select coalesce(sum(x.joined), 0) as waiting,
+              jsonb_agg(jsonb_build_object('node', x.node_id, 'round', x.round, 'expected', x.expected, 'joined', x.joined)) as joins
+         from (select j.node_id, j.round, j.expected, j.joined from bpm_core.parallel_join j
+                where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id and j.fired_at is null
+               union all
+               select i.node_id, i.round, length(i.filled), i.waiting from bpm_core.inclusive_join i
+                where i.tenant_id = d.tenant_id and i.workflow_instance_id = d.instance_id and i.scope_id = d.scope_id and i.waiting > 0) x) j
+     -- At the root the counter is that of the whole instance: a token inside a sub-process has its host at the root, which waits at no join.
+     where w.status = 'Running' and j.waiting > 0 and j.waiting = coalesce(s.live_tokens, w.live_tokens)
+       and not exists (select from (select o.state, o.code, o.detail from bpm_core.incident o where o.workflow_instance_id = d.instance_id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved' and o.detail ->> 'scope' = d.scope_id::text)),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
-    select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
-           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'), jsonb_build_object('joins', s.joins), v_now
+    select s.tenant_id, s.incident_id, s.instance_id, s.joins -> 0 ->> 'node', 'JoinStarved',
+           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'),
+           jsonb_build_object('joins', s.joins, 'scope', s.scope_id), v_now
       from starved s)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
-  select p_tenant_id, s.id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
+  select s.tenant_id, s.instance_id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
     from starved s;
 end
 $$;
@@ -8197,55 +8015,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_items.sql
--- Opens a scope for each item, with its own variables and a token that leaves the start inside.
--- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
-begin
-  if coalesce(cardinality(p_items), 0) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  with item as materialized (
-    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
-           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
-      from unnest(p_items) i),
-  scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
-    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
-           nullif(i.total, 2147483647), i.visit
-      from item i),
-  kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
-    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
-      from item i),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
-           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
-      from item i),
-  counted as (
-    update bpm_core.workflow_instance w
-       set live_tokens = w.live_tokens + d.more
-      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
-     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from item i;
-  return v_born;
-end
-$$;
-
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -8276,12 +8045,6 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
-        ('loops', array(
-          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
-                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
-           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -8477,6 +8240,40 @@ begin
     v_waits := bpm_core.park_waits(v_waits, v_busy);
   end if;
   perform bpm_core.open_subscriptions(v_waits);
+end
+$$;
+
+-- from 40_flow/park_inbox.sql
+-- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Returns:  integer, how many. Writes: inbox.
+create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with waiting as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_rows) k(id)
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
+       and (w.status = 'Suspended'
+            or w.status = 'Running' and exists (
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+  update bpm_core.inbox i
+     set available_at = 'infinity'
+    from waiting w
+   where i.tenant_id = w.tenant_id and i.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -8694,52 +8491,6 @@ begin
     from_at := coalesce(p_position.reached_at, '-infinity');
     from_id := coalesce(p_position.reached_id, from_id);
   end if;
-end
-$$;
-
--- from 40_flow/plan_loops.sql
--- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
--- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
-create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
-returns bpm_core.loop_plan[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_chunk constant integer := 1000;
-begin
-  return array(
-    with host as materialized (
-      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
-             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
-        from unnest(p_hosts) with ordinality h
-       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
-    counted as materialized (
-      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
-             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
-             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
-        from host h),
-    placed as materialized (
-      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
-        from counted c
-        left join lateral (
-          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
-                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
-            from bpm_core.workflow_instance w
-           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
-    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
-               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
-               case when p.spec ? 'collection' then p.value end,
-               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
-      from placed p
-     order by p.ord);
 end
 $$;
 
@@ -8965,6 +8716,35 @@ begin
 end
 $$;
 
+-- from 40_flow/resume_process.sql
+-- Lets a suspended process go on: held tasks are handed out again, timers fire (those overdue at once, and once), and what was parked or
+-- waited is applied by tick, in the order in which it came.
+-- Returns:  one row: process_instance_id, status (Running, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, token, inbox, process_instance, history_event, audit_event; of large ones the rest by tick.
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.resume_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Running'::text;
+end
+$$;
+
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
@@ -8984,9 +8764,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready'),
+     where t.state = 'Ready' and t.ready_at < 'infinity'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
@@ -9060,7 +8840,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
 end
 $$;
 
@@ -9260,6 +9040,37 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/shelve_tokens.sql
+-- Sets parked tokens of suspended instances aside, where no tick looks, until their instance is resumed. The instances are locked.
+-- Returns:  integer, how many. Writes: token.
+create or replace function bpm_core.shelve_tokens(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with held as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.workflow_instance_id from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.state = 'Ready' and w.status = 'Suspended')
+  update bpm_core.token t
+     set ready_at = 'infinity'
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -9495,6 +9306,92 @@ begin
 end
 $$;
 
+-- from 40_flow/suspend_process.sql
+-- Holds a process: from now on nothing in it moves. No task of it is handed out, no timer fires; what reaches it from outside waits, and what
+-- workers answer for tasks in hand is accepted and parked, until bpm.resume_process. Heartbeats go on; commands already written are still sent.
+-- Returns:  one row: process_instance_id, status (Suspended, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, process_instance, history_event, audit_event; of large ones the rest follows by tick (inbox).
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.suspend_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Suspended', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'SuspendProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Suspended'::text;
+end
+$$;
+
+-- from 40_flow/sweep_instance.sql
+-- Brings what is inside an instance in line with its status, at most p_limit rows of it: of a suspended one tasks and timers are held; of a
+-- running one they are freed, with the tokens and the inbox rows that were set aside. The instance is locked.
+-- Returns:  boolean, whether there may be more.
+-- Writes:   task_instance, timer, token, inbox, history_event.
+create or replace function bpm_core.sweep_instance(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hold boolean;
+  v_left integer := p_limit;
+begin
+  select w.status = 'Suspended' into v_hold
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  if not v_hold then
+    v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
+    v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
+  end if;
+  v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
+  -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
+  if not v_hold and exists (
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+    return true;
+  end if;
+  v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
+  return v_left <= 0;
+end
+$$;
+
+-- from 40_flow/sweep_on.sql
+-- One chunk of sweep_instance (the setting engine.sweep_batch_size, 5,000); what is left is done by tick, through a row of the inbox.
+-- Writes:   as sweep_instance; inbox.
+create or replace function bpm_core.sweep_on(p_tenant_id text, p_instance_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+  end if;
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -9538,6 +9435,8 @@ begin
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  -- Messages set aside while it was suspended go back to where they came from.
+  perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
   v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
@@ -9605,7 +9504,7 @@ begin
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at > p_now
+     where i.tenant_id = p_tenant_id and i.available_at > p_now and i.available_at < 'infinity'
      order by i.available_at
      limit 1);
   return v_result;
@@ -9706,7 +9605,7 @@ end
 $$;
 
 -- from 40_flow/tick_tokens.sql
--- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -9723,6 +9622,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_ours   uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -9736,7 +9636,8 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -9749,6 +9650,27 @@ begin
      limit 1);
   return v_result;
 end
+$$;
+
+-- from 40_flow/token_reach.sql
+-- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
+-- comes over the flow it is on. Called in FROM, where it is inlined.
+-- p_join: the join it is asked for. Returns: one row, bits.
+create or replace function bpm_core.token_reach(
+  p_tenant_id text, p_version_id uuid, p_join text, p_first_place integer, p_filled bit varying, p_node_id text, p_flow_id text)
+returns table (bits bit varying)
+language sql stable
+as $$
+  select case
+    when p_node_id = p_join and p_flow_id is not null then
+      (select set_bit(p_filled # p_filled, p.place - p.first_place, 1)
+         from bpm_core.inclusive_flow p
+        where p.tenant_id = p_tenant_id and p.workflow_version_id = p_version_id and p.node_id = p_join and p.flow_id = p_flow_id)
+    else
+      (select substring(r.reach from p_first_place + 1 for length(p_filled))
+         from bpm_core.inclusive_reach r
+        where r.tenant_id = p_tenant_id and r.workflow_version_id = p_version_id and r.node_id = p_node_id)
+  end
 $$;
 
 -- from 40_flow/token_variables.sql
@@ -9817,6 +9739,54 @@ begin
 end
 $$;
 
+-- from 40_flow/turn_process.sql
+-- Suspends (p_to Suspended) or resumes (p_to Running) all workflow instances of a process and the process itself.
+-- Returns:  boolean, whether anything changed.
+-- Raises:   BP404, BP409 it has ended.
+-- Writes:   workflow_instance, history_event, process_instance, and what sweep_instance writes. Locks: all instances of the process.
+create or replace function bpm_core.turn_process(p_tenant_id text, p_process_instance_id uuid, p_to bpm_core.workflow_status, p_actor text, p_reason text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from    constant bpm_core.workflow_status := case p_to when 'Suspended' then 'Running' else 'Suspended' end::bpm_core.workflow_status;
+  v_status  bpm_core.process_status;
+  v_turning uuid[];
+begin
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select p.status into v_status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if v_status not in ('Running', 'Suspended') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, v_status), jsonb_build_object('status', v_status));
+  end if;
+  v_turning := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+  update bpm_core.workflow_instance w
+     set status = p_to, lock_version = w.lock_version + 1
+    from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, i.id, bpm_core.now(), case p_to when 'Suspended' then 'InstanceSuspended' else 'InstanceResumed' end::bpm_core.history_kind,
+         v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
+    from unnest(v_turning) i(id);
+  perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if v_status::text = p_to::text then
+    return cardinality(v_turning) > 0;
+  end if;
+  -- After tasks and timers in the lock order.
+  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+  update bpm_core.process_instance p
+     set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return true;
+end
+$$;
+
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -9846,10 +9816,11 @@ end
 $$;
 
 -- from 50_work/accept_answers.sql
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
 -- Writes:   task_instance, execution, result, history_event: one row each per answer.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -9890,10 +9861,13 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
+    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
+           d.token_id, d.node_id, d.worker_id,
+           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
       from done d
+     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
   select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
@@ -9980,6 +9954,91 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/apply_answers.sql
+-- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
+-- (the instance was cancelled) is void; the result is kept all the same.
+-- Writes:   history_event, and what continue_accepted or apply_error write.
+create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_accepted bpm_core.accepted[];
+begin
+  with answer as materialized (
+    select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
+      from unnest(p_rows) r
+     cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
+  standing as materialized (
+    select a.n, a.variables, t.*
+      from answer a
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     where k.state = 'Waiting' and k.visit = t.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
+      from standing s
+     order by s.n)
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
+    into v_accepted
+    from standing s;
+  if v_accepted is not null then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  end if;
+  perform bpm_core.apply_error(p_tenant_id, r.payload) from unnest(p_rows) r where r.payload ? 'error';
+end
+$$;
+
+-- from 50_work/apply_error.sql
+-- Under the lock: raises a BPMN error that was parked. Should no boundary catch it any more (the instance was migrated) it is an incident.
+-- Writes:   workflow_instance, history_event, and what raise_errors or open_incidents write.
+create or replace function bpm_core.apply_error(p_tenant_id text, p_answer jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task     bpm_core.task_instance;
+  v_token    bpm_core.moving;
+  v_local    jsonb;
+  v_uncaught bpm_core.thrown[];
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = (p_answer ->> 'task')::uuid;
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Waiting' and t.visit = r_task.visit);
+  if v_token.token_id is null then
+    return;
+  end if;
+  v_local := bpm_core.local_names(p_tenant_id, r_task.scope_id, p_answer -> 'variables');
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
+   where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
+  v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'UncaughtError', format('Error %s at %s is caught by nobody.', u.code, (u.token).node_id),
+               jsonb_build_object('error', p_answer -> 'error'))::bpm_core.trouble
+      from unnest(v_uncaught) u));
 end
 $$;
 
@@ -10104,7 +10163,7 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -10139,9 +10198,10 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10154,7 +10214,7 @@ $$;
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -10166,17 +10226,25 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  v_claimed := array(
+    select c
+      from bpm_core.claim_ready_tasks(
+             p_tenant_id, p_worker,
+             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+             p_limit, p_lease, p_request_id, bpm_core.now()) c);
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
-    from bpm_core.claim_ready_tasks(
-           p_tenant_id, p_worker,
-           array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                   from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-           p_limit, p_lease, p_request_id, bpm_core.now()) c;
+    from unnest(v_claimed) c;
 end
 $$;
 
@@ -10186,7 +10254,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance. Locks: task_instance, skip locked.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -10201,6 +10269,7 @@ declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
   v_claimed bpm_core.claimed_task[];
+  v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -10212,8 +10281,12 @@ begin
              p_tenant_id, p_worker,
              array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
              p_limit, p_lease, p_request_id, v_now) c);
+  v_handed := v_claimed;
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -10360,6 +10433,7 @@ $$;
 
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -10377,15 +10451,18 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers  bpm_core.answer[];
-  v_accepted bpm_core.accepted[];
+  v_answers   bpm_core.answer[];
+  v_suspended uuid[];
+  v_accepted  bpm_core.accepted[];
+  v_going     bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
-  if cardinality(v_accepted) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
+  if cardinality(v_going) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_going);
   end if;
   return query
   select a.item, a.task_id,
@@ -10511,10 +10588,11 @@ end
 $$;
 
 -- from 50_work/end_task_in_error.sql
--- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
+-- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
-create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10528,9 +10606,6 @@ declare
   v_caught boolean;
   v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
-   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
@@ -10538,6 +10613,14 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  if v_caught and p_suspended then
+    perform bpm_core.park_error(p_task, p_error, p_variables);
+    return 'Done'::bpm.outcome;
+  end if;
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -10763,6 +10846,52 @@ begin
 end
 $$;
 
+-- from 50_work/hold_tasks.sql
+-- Holds tasks of an instance that nobody has in hand (p_hold), or lets held ones be handed out again, each when its pause is over. Tasks in
+-- hand are left alone. The instance is locked.
+-- Returns:  integer, how many were found; at most p_limit. Writes: task_instance, history_event. Locks: task_instance.
+create or replace function bpm_core.hold_tasks(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.task_state := case when p_hold then 'Ready' else 'Held' end::bpm_core.task_state;
+  v_to    constant bpm_core.task_state := case when p_hold then 'Held' else 'Ready' end::bpm_core.task_state;
+  v_found uuid[];
+begin
+  v_found := array(
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = v_from
+     limit p_limit);
+  if cardinality(v_found) = 0 then
+    return 0;
+  end if;
+  -- A claim may have one of them just now: waited for, then looked at again.
+  perform bpm_core.lock_tasks(p_tenant_id, v_found);
+  with standing as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_found) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.state = v_from),
+  turned as (
+    update bpm_core.task_instance t
+       set state = v_to, available_at = case when p_hold then t.available_at else greatest(t.available_at, bpm_core.now()) end
+      from standing s
+     where t.tenant_id = s.tenant_id and t.id = s.id
+    returning t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
+    from turned t;
+  return cardinality(v_found);
+end
+$$;
+
 -- from 50_work/is_completed_by.sql
 -- Did this person complete this user task before, with the same variables?
 -- Returns:  boolean.
@@ -10786,21 +10915,24 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
--- Returns:  nothing. Locks: workflow_instance, then task_instance.
+-- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_suspended uuid[];
 begin
-  perform bpm_core.lock_instances(p_tenant_id, array(
+  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
       join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
+  return v_suspended;
 end
 $$;
 
@@ -10829,7 +10961,7 @@ $$;
 -- from 50_work/lock_user_task.sql
 -- Locks a user task that is open.
 -- Returns:  task_instance.
--- Raises:   BP404 there is none, BP409 it is not open any more.
+-- Raises:   BP404 there is none, BP409 it is not open any more, BP423 it is held: its instance is suspended.
 create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
 returns bpm_core.task_instance
 language plpgsql volatile
@@ -10847,6 +10979,8 @@ begin
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
     perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  elsif r_task.state = 'Held' then
+    perform bpm_core.fail('BP423', format('User task %s is held: its instance is suspended.', p_task_id), null, 'Resume it first.');
   elsif r_task.state <> 'Ready' then
     perform bpm_core.fail('BP409',
       format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
@@ -10954,6 +11088,62 @@ begin
 end
 $$;
 
+-- from 50_work/park_answers.sql
+-- Parks accepted answers of suspended instances in the inbox, one row for those of one call: kept and counted now, their tokens go on after
+-- resume. What else waited on the tokens is closed: an answer that was accepted is not overtaken by a timer that came due meanwhile.
+-- Returns:  accepted[], those of the other instances. Writes: inbox, and what close_events writes.
+create or replace function bpm_core.park_answers(p_tenant_id text, p_accepted bpm_core.accepted[], p_suspended uuid[])
+returns bpm_core.accepted[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.inbox_id(p.instance_id), 'WorkflowInstance', p.instance_id, 'Answer', jsonb_build_object('answers', p.answers), 'infinity'
+    from (select a.instance_id,
+                 jsonb_agg(jsonb_build_object('task', a.task_id, 'token', a.token_id, 'variables', a.variables) order by a.item) as answers
+            from unnest(p_accepted) a
+           where a.instance_id = any (p_suspended)
+           group by a.instance_id) p;
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a where a.instance_id = any (p_suspended)));
+  return array(select a from unnest(p_accepted) a where a.instance_id <> all (p_suspended) order by a.item);
+end
+$$;
+
+-- from 50_work/park_error.sql
+-- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
+-- attempt ends now.
+-- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.task_instance t
+     set state = 'Cancelled'
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          'Done', p_error);
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_task.tenant_id, bpm_core.inbox_id(p_task.workflow_instance_id), 'WorkflowInstance', p_task.workflow_instance_id, 'Answer',
+          jsonb_build_object('task', p_task.id, 'token', p_task.token_id, 'variables', p_variables, 'error', p_error - 'variables'), 'infinity');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
+  perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
+end
+$$;
+
 -- from 50_work/parse_answers.sql
 -- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
@@ -11017,6 +11207,41 @@ begin
 end
 $$;
 
+-- from 50_work/put_back_claimed.sql
+-- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
+-- Returns:  claimed_task[], the others. Writes: task_instance, execution.
+create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
+returns bpm_core.claimed_task[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with held as materialized (
+    select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from unnest(p_claimed) c
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.task_id offset 0) t
+     where c.suspended),
+  released as (
+    -- Attempts never fall, so the maximum rises instead.
+    update bpm_core.task_instance t
+       set state = 'Ready', available_at = v_now + interval '1 second', worker_id = null, claimed_at = null, lease_until = null,
+           max_attempts = t.max_attempts + 1
+      from held h
+     where t.tenant_id = h.tenant_id and t.id = h.id
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+    from released r;
+  return array(select c from unnest(p_claimed) c where not c.suspended);
+end
+$$;
+
 -- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
@@ -11066,11 +11291,12 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_now timestamptz;
+  v_suspended uuid[];
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -11081,7 +11307,8 @@ begin
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
-       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+       set state = case when t.workflow_instance_id = any (v_suspended) then 'Held' else 'Ready' end::bpm_core.task_state,
+           available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
@@ -11207,7 +11434,8 @@ $$;
 
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
--- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident.
+-- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
 -- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
@@ -11224,15 +11452,18 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
      cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
     update bpm_core.task_instance t
-       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
+       set state        = case when not (f.retryable and t.attempt < t.max_attempts) then 'Failed'
+                               when f.suspended then 'Held' else 'Ready' end::bpm_core.task_state,
            available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
            worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
@@ -11244,12 +11475,12 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
     select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
            case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
-           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
+           case when (e.task).state = 'Failed' then 'Failed' else 'Retrying' end::bpm.outcome, e.error
       from ended e),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, (e.task).workflow_instance_id, p_now,
-           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
+           case when (e.task).state = 'Failed' then 'TaskFailed' else 'TaskRetried' end::bpm_core.history_kind,
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
@@ -11263,6 +11494,7 @@ $$;
 
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
+-- While the instance is suspended the error is kept; the boundary takes the token on resume.
 -- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
 -- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
@@ -11280,7 +11512,8 @@ declare
   -- The attempt keeps all that was said, so that a repeat can be told from another answer.
   v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
                    || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
-  r_task  bpm_core.task_instance;
+  r_task      bpm_core.task_instance;
+  v_suspended uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
@@ -11288,11 +11521,12 @@ begin
   elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
   task_id := p_task_id;
   if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
-    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')),
+                                          cardinality(v_suspended) > 0);
   else
     outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
     if outcome not in ('Done', 'Failed') then
@@ -12588,9 +12822,9 @@ begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
-           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
-           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
     jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
@@ -12718,6 +12952,36 @@ as $$
     from bpm_core.workflow_node n
     join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
+-- from 80_operation/held_astray.sql
+-- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
+-- Returns:  rows (kind, id, status: of the instance, state).
+create or replace function bpm_core.held_astray(p_tenant_id text)
+returns table (kind text, id uuid, status bpm_core.workflow_status, state text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select x.kind, x.id, w.status, x.state
+    from (
+      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state, t.state = 'Held' as held
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Held')
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.status::text, t.status = 'Held'
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
+      union all
+      select 'token', t.id, t.workflow_instance_id, 'set aside', true
+        from bpm_core.token t
+       where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+      union all
+      select 'inbox', i.id, i.target_id, 'set aside', true
+        from bpm_core.inbox i
+       where i.tenant_id = p_tenant_id and i.available_at = 'infinity') x
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = x.workflow_instance_id
+   where x.held <> (w.status = 'Suspended') and (w.status in ('Running', 'Suspended') or x.kind = 'inbox')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
 -- from 80_operation/history_since.sql
@@ -12856,7 +13120,8 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_06.sql
--- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals. An inclusive join takes one
+-- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -12864,7 +13129,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
-           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
            (select count(*)
               from bpm_core.parallel_join_arrival a
               join bpm_core.workflow_flow f
@@ -12888,7 +13153,9 @@ as $$
     left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
-     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('expected is not the number of incoming flows',
+      case when r.kind = 'InclusiveJoin' then r.expected > r.incoming else r.expected is distinct from r.incoming end),
+     ('an inclusive join that did not fire keeps a round', r.kind = 'InclusiveJoin' and not r.fired),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
@@ -12901,11 +13168,18 @@ as $$
                        from bpm_core.parallel_join j
                       where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
                         and j.node_id = a.node_id and j.round = a.round)
+     and not exists (select
+                       from bpm_core.inclusive_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round <= a.round)
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
+    from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
 $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task.
+-- a token that rests at a task node has its task, or the answer to it is parked.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -12935,6 +13209,11 @@ as $$
                        from bpm_core.task_instance t
                       where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
                         and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+     and not exists (select
+                       from bpm_core.inbox i
+                      where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
+                        and (i.payload ->> 'token' = k.id::text
+                             or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -13056,7 +13335,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13086,10 +13366,14 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
+           jsonb_build_object('instance_status', h.status, 'state', h.state))
+    from bpm_core.held_astray(p_tenant_id) h
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13121,11 +13405,7 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open'
-      union all
-      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
-        from bpm_core.multi_instance m
-       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -13195,7 +13475,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'ScopeCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -13426,8 +13706,6 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
-  select v.* from bpm_core.invariant_i_27_loops(p_tenant_id) v
-  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -13436,38 +13714,6 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-$$;
-
--- from 80_operation/invariant_i_27_loops.sql
--- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
--- items to come of a parallel one have their row in the inbox.
-create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
-           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
-                              'host', h.state, 'host_node', h.node_id))
-    from bpm_core.multi_instance m
-    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
-    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
-                 from bpm_core.scope s
-                where s.tenant_id = p_tenant_id and s.mi_index is not null
-                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
-    left join (select i.payload ->> 'host' as host
-                 from bpm_core.inbox i
-                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
-                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
-   cross join lateral (values
-     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
-        or h.workflow_instance_id <> m.workflow_instance_id),
-     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
-     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
-     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
-        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
-     ) x(rule, broken)
-   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -13656,11 +13902,6 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
-  union all
-  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
-    from bpm_core.multi_instance_part p
-    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
-   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
@@ -13973,8 +14214,9 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
                       'SubscriptionClosed')
+       and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -13989,8 +14231,8 @@ as $$
   select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
     from (
       select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
-             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
-                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
+             case t.state when 'Completed' then '{TaskCompleted,TaskHeld}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown,TaskHeld}' end::text[] as kinds
         from bpm_core.task_instance t
        where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
       union all
@@ -14045,6 +14287,73 @@ as $$
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
      and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+$$;
+
+-- from 80_operation/unsettled_inclusive_joins.sql
+-- Inclusive joins of running instances that do not say what waits at them, or that wait although they may fire. Which flows a token can still
+-- come over is found here by walking the flows of the graph backwards, not from what was worked out at deploy.
+-- Returns:  rows (workflow_instance_id, node_id, rule, seen).
+create or replace function bpm_core.unsettled_inclusive_joins(p_tenant_id text)
+returns table (workflow_instance_id uuid, node_id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive waits as materialized (
+    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id,
+           coalesce(a.flows, '{}') as flows, coalesce(a.arrivals, 0) as arrivals, coalesce(a.live, 0) as live
+      from bpm_core.inclusive_join j
+      join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
+      left join lateral (
+        select array_agg(a.flow_id) filter (where a.round = j.round) as flows, count(*) as arrivals,
+               count(*) filter (where k.state = 'Waiting' and k.node_id = j.node_id) as live
+          from bpm_core.parallel_join_arrival a
+          join bpm_core.token k on k.tenant_id = a.tenant_id and k.id = a.token_id
+         where a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id
+           and a.node_id = j.node_id and a.round >= j.round) a on true
+     where j.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')),
+  -- Steps backwards; a boundary event is reached from its host.
+  step as materialized (
+    select f.workflow_version_id, f.source_id, f.target_id, f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_tenant_id and f.workflow_version_id in (select w.workflow_version_id from waits w)
+    union all
+    select n.workflow_version_id, n.attached_to, n.node_id, null
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id in (select w.workflow_version_id from waits w)
+       and n.attached_to is not null and n.element <> 'startEvent'),
+  -- From which nodes a flow into a join is reached without passing the join.
+  reaching (workflow_version_id, join_id, flow_id, node_id) as (
+    select s.workflow_version_id, s.target_id, s.flow_id, s.source_id
+      from step s
+     where (s.workflow_version_id, s.target_id) in (select w.workflow_version_id, w.node_id from waits w where w.live > 0)
+    union
+    select r.workflow_version_id, r.join_id, r.flow_id, s.source_id
+      from reaching r
+      join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
+     where r.node_id <> r.join_id),
+  blocked as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+      from waits w
+      join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
+       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
+     cross join lateral (
+       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
+         from (select r.flow_id
+                 from reaching r
+                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
+               union all
+               select k.via_flow_id where k.node_id = w.node_id) x) c
+     group by w.workflow_instance_id, w.scope_id, w.node_id)
+  select w.workflow_instance_id, w.node_id, x.rule,
+         jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
+    from waits w
+    left join blocked b on b.workflow_instance_id = w.workflow_instance_id and b.scope_id = w.scope_id and b.node_id = w.node_id
+   cross join lateral (values
+     ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
+     ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
+     ('some of what waits is no longer there', w.live <> w.arrivals),
+     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+   where w.live > 0 and x.broken
 $$;
 
 -- from 80_operation/upkeep_checks.sql
@@ -14543,8 +14852,10 @@ values
   ('discard_dead_letter', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

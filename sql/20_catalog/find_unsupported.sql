@@ -10,7 +10,6 @@ as $$
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,

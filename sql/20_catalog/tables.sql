@@ -182,6 +182,31 @@ comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document orde
 comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
 
+-- Only of versions with inclusive joins.
+create table bpm_core.inclusive_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  flow_id             text collate "C" not null,
+  place               integer not null,
+  first_place         integer not null,
+  flows               integer not null,
+  primary key (tenant_id, workflow_version_id, node_id, flow_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+create table bpm_core.inclusive_reach (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  reach               bit varying not null,
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+comment on table bpm_core.inclusive_flow is 'The flows into inclusive joins, numbered within their scope so that those of one join are neighbours.';
+comment on column bpm_core.inclusive_flow.node_id is 'The join.';
+comment on column bpm_core.inclusive_flow.place is 'The bit of this flow in inclusive_reach.reach, from 0; first_place is that of the first flow into the same join, flows how many there are.';
+comment on table bpm_core.inclusive_reach is 'Which flows into inclusive joins a token that stands at a node can still reach without passing the join itself; a node without a row reaches none.';
+
 create table bpm_core.workflow_task_binding (
   tenant_id           text collate "C" not null default '',
   workflow_version_id uuid not null,
