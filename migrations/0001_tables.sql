@@ -117,7 +117,7 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd',
+  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow',
   'EndEvent', 'CompensationDone',
   'ParallelJoin', 'InclusiveJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'CompensationMark', 'StartEvent',
   'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
@@ -216,6 +216,7 @@ create table bpm_core.workflow_version (
   owner_role_version_id uuid not null,
   name                  text,
   graph                 jsonb not null,
+  has_conditions        boolean not null default false,
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
@@ -576,61 +577,10 @@ create type bpm_core.catch as (
   host         bpm_core.moving
 );
 
--- A multi-instance or loop about to begin at a host: what its expressions gave, and how many items begin at once; or why it cannot.
-create type bpm_core.loop_plan as (
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  items    jsonb,
-  trouble  bpm_core.trouble
-);
-
--- One item of a multi-instance, or turn of a loop, to be begun at a host.
-create type bpm_core.loop_item as (
-  host      bpm_core.moving,
-  visit     integer,
-  steps     integer,
-  index     integer,
-  total     integer,
-  variables jsonb
-);
-
--- One item that has come to its end, and what the conditions made of it. steps: what the next one begins with; done: how many had ended before.
-create type bpm_core.item_end as (
-  token    bpm_core.moving,
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  done     integer,
-  verdict  boolean,
-  output   jsonb,
-  trouble  bpm_core.trouble
-);
-
--- A host some items of which have just ended, those counted.
-create type bpm_core.loop_state as (
-  host     bpm_core.moving,
-  visit    integer,
-  steps    integer,
-  mode     text,
-  spec     jsonb,
-  declared jsonb,
-  total    integer,
-  created  integer,
-  done     integer,
-  bytes    bigint,
-  ends     boolean
-);
+-- A call activity about to call: the token at it, what it calls, the ids drawn; or why it cannot.
+create type bpm_core.call as (
+  host bpm_core.moving, process_instance_id uuid, code text, process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text,
+  child_id uuid, token_id uuid, visit integer, depth integer, inputs jsonb, trouble bpm_core.trouble);
 
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
@@ -699,6 +649,7 @@ create table bpm_core.workflow_instance (
   parent_token_id     uuid,
   ends_process        boolean not null default true,
   depth               smallint not null default 0,
+  inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
   live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
@@ -711,8 +662,11 @@ create table bpm_core.workflow_instance (
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
   check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
 comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
+comment on column bpm_core.workflow_instance.parent_token_id is 'Of an instance that a call activity called: the token that waits there. trigger_key is that token and its visit.';
+comment on column bpm_core.workflow_instance.inputs is 'Of a called instance: what it was given; it sees this in the place of the process variables.';
 comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
 
 create table bpm_core.scope (
@@ -726,8 +680,6 @@ create table bpm_core.scope (
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
-  visit                integer not null default 0,
-  output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
@@ -741,41 +693,6 @@ comment on column bpm_core.scope.node_id is 'The activity whose inside this is; 
 comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
 comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
 comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
-
-comment on column bpm_core.scope.mi_index is 'Of one item of a multi-instance or turn of a loop: which, from 0.';
-comment on column bpm_core.scope.visit is 'Of an item: the visit of its host, so that a loop that comes again finds its own.';
-comment on column bpm_core.scope.output is 'Of a finished item: its part of the output collection, gathered when the last one ends.';
-
-create table bpm_core.multi_instance (
-  tenant_id            text collate "C" not null default '',
-  host_token_id        uuid not null,
-  workflow_instance_id uuid not null,
-  visit                integer not null,
-  node_id              text collate "C" not null,
-  mode                 text not null check (mode in ('Parallel', 'Sequential', 'Loop')),
-  total                integer not null check (total > 0),
-  created              integer not null,
-  done                 integer not null default 0 check (done >= 0),
-  output_bytes         bigint not null default 0,
-  declared             jsonb not null default '{}' check (jsonb_typeof(declared) = 'object'),
-  primary key (tenant_id, host_token_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  check (created between done and total)
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
-create index multi_instance_of_instance on bpm_core.multi_instance (workflow_instance_id);
-comment on table bpm_core.multi_instance is 'A multi-instance activity or a loop that is going on: how many items there are, were begun and have ended. Deleted when it ends; the scopes of its items stay.';
-comment on column bpm_core.multi_instance.host_token_id is 'The token that rests at the node until all items have ended.';
-comment on column bpm_core.multi_instance.total is 'Frozen at entry; of a loop without a maximum 2147483647.';
-comment on column bpm_core.multi_instance.declared is 'Variables every item has of its own, besides its element and counter: those the output element names.';
-
-create table bpm_core.multi_instance_part (
-  tenant_id     text collate "C" not null default '',
-  host_token_id uuid not null,
-  part          integer not null,
-  items         jsonb not null check (jsonb_typeof(items) = 'array'),
-  primary key (tenant_id, host_token_id, part)
-);
-comment on table bpm_core.multi_instance_part is 'The collection of a multi-instance as it was at entry, 1,000 elements a row, as far as items were not begun at once. Deleted with its multi_instance.';
 
 create table bpm_core.token_transition (
   from_state bpm_core.token_state not null,
@@ -904,13 +821,16 @@ create table bpm_core.subscription (
   correlation_key      text collate "C",
   state                bpm_core.subscription_state not null default 'Open',
   created_at           timestamptz not null,
+  last_met             boolean not null default false,
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
@@ -951,7 +871,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Sweep', 'Continue')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

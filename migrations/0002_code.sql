@@ -253,6 +253,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
@@ -547,16 +548,19 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;
 
@@ -639,16 +643,17 @@ as $$
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
                    when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -731,6 +736,8 @@ declare
   v_rest   text := ltrim(left(p_xml, 65536), E' \t\r\n\ufeff');
   v_pieces integer := 0;
   v_end    integer;
+  v_before text;
+  v_fault  bpm_core.finding;
 begin
   if octet_length(p_xml) > v_cap then
     return bpm_core.fault('TooLarge', format('The file has %s bytes; the limit is %s.', octet_length(p_xml), v_cap), null, null,
@@ -747,10 +754,14 @@ begin
     return bpm_core.fault('InvalidXml', 'No root element within 64 kB and 100 comments.', null, null,
       'Close or shorten the comments at the top of the file.');
   elsif starts_with(v_rest, '<!') then
-    return bpm_core.fault('InvalidXml', 'The file carries a document type declaration (<!DOCTYPE …>), which is never read.', null, null,
+    v_before := left(p_xml, length(left(p_xml, 65536)) - length(v_rest));
+    v_fault := bpm_core.fault('InvalidXml',
+      format('The file carries a document type declaration (<!DOCTYPE …>), which is never read (line %s, column %s).',
+             regexp_count(v_before, E'\n') + 1, length(regexp_replace(v_before, E'^.*\n|\ufeff', '', 'g')) + 1), null, null,
       'Remove it: BPMN needs none, and it could name files or addresses.');
+    v_fault.line := regexp_count(v_before, E'\n') + 1;
   end if;
-  return null;
+  return v_fault;
 end
 $$;
 
@@ -1068,8 +1079,7 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
-   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1081,7 +1091,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1469,79 +1479,74 @@ begin
 end
 $$;
 
--- from 20_catalog/drawn_loop.sql
--- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
--- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
---           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
-create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
-  v_part  record;
-  v_tree  jsonb;
-begin
-  if p_tag = 'standardLoopCharacteristics' then
-    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
-      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
-      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
-  else
-    spec := jsonb_build_object(
-      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
-      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
-      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
-      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
-      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
-      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
-      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
-  end if;
-  spec := jsonb_strip_nulls(spec);
-  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
-  if problem is not null then
-    return;
-  end if;
-  for v_part in
-    select k.name, k.drawn, spec ->> k.name as source
-      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
-                   ('output', 'output element')) k(name, drawn)
-     where spec ? k.name
-  loop
-    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
-    if problem is not null then
-      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
-      return;
-    end if;
-    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
-  end loop;
-  if spec ? 'output' then
-    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
-  end if;
-  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
-end
-$$;
-
--- from 20_catalog/drawn_loops.sql
--- What the drawing says of every activity that is done more than once.
--- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
-create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
-returns table (owner_pos integer, spec jsonb, problem text, hint text)
+-- from 20_catalog/drawn_calls.sql
+-- What call activities call and what they hand over: the called element and its binding, the mappings in and out, as Camunda, Flowable and Zeebe write them.
+-- Without mappings in, all is handed over; without mappings out, what the called steps wrote comes back.
+-- Returns:  one row per call activity: node_pos, spec {code, binding, version, inputs, all_in, outputs, all_out} for the node's expressions, and problem.
+create or replace function bpm_core.drawn_calls(p_elements bpm_core.bpmn_element[])
+returns table (node_pos integer, spec jsonb, problem text)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  with loop as materialized (
-    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
-  child as (
-    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
-      from unnest(p_elements) c
-      join loop l on l.pos = c.parent
-     where c.space = 'bpmn'
-     group by c.parent)
-  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
-    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
-    left join child c on c.parent = l.pos
-    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
-   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
+  with activity as materialized (
+    select e.pos, e.attributes from unnest(p_elements) e where e.space = 'bpmn' and e.tag = 'callActivity'),
+  extension as materialized (
+    select a.pos as node_pos, x.pos, x.space, x.tag, x.attributes
+      from activity a
+      join unnest(p_elements) h on h.parent = a.pos and h.space = 'bpmn' and h.tag = 'extensionElements'
+      join unnest(p_elements) x on x.parent = h.pos),
+  mapping as materialized (
+    select m.node_pos, m.pos, m.direction, m.target, m.source, c.tree, c.problem
+      from (
+        select x.node_pos, x.pos, x.tag as direction, btrim(x.attributes ->> 'target') as target,
+               coalesce('${' || btrim(x.attributes ->> 'source') || '}', x.attributes ->> 'sourceExpression') as source
+          from extension x
+         where x.space in ('camunda', 'flowable') and x.tag in ('in', 'out') and x.attributes ->> 'target' <> ''
+        union all
+        select x.node_pos, y.pos, case y.tag when 'input' then 'in' else 'out' end, btrim(y.attributes ->> 'target'), btrim(y.attributes ->> 'source')
+          from extension x
+          join unnest(p_elements) y on y.parent = x.pos
+         where x.space = 'zeebe' and x.tag = 'ioMapping' and y.tag in ('input', 'output')) m
+     cross join lateral bpm_core.compile_expression(m.source) c),
+  mapped as (
+    select m.node_pos,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'in') as inputs,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'out') as outputs,
+           min('its mapping to ' || m.target || ' cannot be read: ' || m.problem) as problem
+      from mapping m
+     group by m.node_pos),
+  said as (
+    select x.node_pos,
+           bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
+           bool_or(x.tag = 'calledElement') as zeebe,
+           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
+           coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
+           coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
+      from extension x
+     group by x.node_pos),
+  call as (
+    select a.pos, coalesce(s.process_id, nullif(btrim(a.attributes ->> 'calledElement'), '')) as code, m.inputs, m.outputs, m.problem,
+           lower(coalesce(a.attributes ->> 'camunda:calledElementBinding', s.binding,
+                          case when a.attributes ->> 'flowable:sameDeployment' = 'true' then 'deployment' end, 'latest')) as binding,
+           a.attributes ->> 'camunda:calledElementVersion' as version, coalesce(s.zeebe, false) as zeebe,
+           coalesce(s.all_in, false) as all_in, coalesce(s.all_out, false) as all_out, coalesce(s.none_in, false) as none_in, coalesce(s.none_out, false) as none_out
+      from activity a
+      left join mapped m on m.node_pos = a.pos
+      left join said s on s.node_pos = a.pos)
+  select c.pos,
+         jsonb_strip_nulls(jsonb_build_object(
+           'code', e.tree, 'source', c.code, 'binding', c.binding, 'version', case when c.version ~ '^\d{1,9}$' then c.version::integer end,
+           'inputs', coalesce(c.inputs, case when c.none_in then '[]'::jsonb end),
+           'all_in', case when c.all_in or (c.zeebe and not c.none_in and c.inputs is not null) then true end,
+           'outputs', coalesce(c.outputs, case when c.none_out then '[]'::jsonb end), 'all_out', case when c.all_out then true end)),
+         case when c.code is null then 'it names no process to call'
+              when e.problem is not null then format('what it calls cannot be read: %s', e.problem)
+              when c.binding not in ('latest', 'deployment', 'version') then format('its binding %s is not known', quote_literal(left(c.binding, 50)))
+              when c.binding = 'version' and coalesce(c.version, '') !~ '^\d{1,9}$' then 'it is bound to a version without naming its number'
+              else c.problem end
+    from call c
+   cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
 -- from 20_catalog/drawn_message.sql
@@ -2036,6 +2041,21 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/find_call_faults.sql
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
+create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
+           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
+    from unnest(p_nodes) n
+    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+   where n.tag = 'callActivity' and c.problem is not null
+$$;
+
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2077,6 +2097,11 @@ as $$
     from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
    where n.event = 'timer' and t.problem is not null
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
@@ -2103,7 +2128,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
@@ -2256,25 +2281,6 @@ as $$
    where case when l.throws then l.incoming else l.outgoing end = 0
 $$;
 
--- from 20_catalog/find_loop_faults.sql
--- What is wrong about multi-instance and loop activities.
-create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.kind is not null)
-  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
-    from node n where n.problem is not null
-  union all
-  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
-    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
-$$;
-
 -- from 20_catalog/find_own_misused.sql
 -- Attributes and elements of our own namespace, or of one that looks like it, that mean nothing where they stand. A fault and not a
 -- warning: an approval that was asked for with a slip of the pen and dropped would be worse than a refusal.
@@ -2413,7 +2419,10 @@ as $$
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
-    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+    from node n where n.outgoing = 0 and n.tag not in ('endEvent', 'boundaryEvent') and not n.unconnected
+  union all
+  select bpm_core.warning('ImplicitEnd', format('%s has no outgoing flow: its path ends there.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag = 'boundaryEvent' and not n.unconnected
   union all
   select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
     from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected
@@ -2582,11 +2591,13 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
+             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
+             when n.loop is not null then ' is multi-instance, which is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -2711,8 +2722,8 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
--- something first.
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
+-- something first, or the end of a path that a boundary event begins and that leads nowhere.
 -- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
 create or replace function bpm_core.implied_node(
   p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
@@ -2722,6 +2733,7 @@ as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
+    when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -2914,7 +2926,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3085,66 +3097,12 @@ begin
 end
 $$;
 
--- from 20_catalog/loop_node.sql
--- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
-create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := bpm_core.plain_node(
-    p_activity, p_node_id, p_tag, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
-    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
-begin
-  v_node.name := p_activity.name;
-  v_node.default_ref := p_activity.default_ref;
-  v_node.conditional := p_activity.conditional;
-  v_node.expressions := jsonb_build_object('loop', p_spec);
-  return v_node;
-end
-$$;
-
--- from 20_catalog/loop_problem.sql
--- What is wrong about loop characteristics before their expressions are looked at.
--- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
-create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
-                   where n.name ~ '[$#]\{|^\s*=' limit 1);
-begin
-  if p_tag = 'standardLoopCharacteristics' then
-    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
-      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
-    elsif not p_spec ?| array['while', 'maximum'] then
-      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
-      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
-    end if;
-  elsif not p_spec ?| array['collection', 'cardinality'] then
-    problem := 'it is multi-instance, but says neither over what nor how often';
-    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
-  elsif p_spec ?& array['collection', 'cardinality'] then
-    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
-    hint := 'Remove one.';
-  elsif p_spec ? 'into' <> p_spec ? 'output' then
-    problem := 'its output collection and its output element belong together, and one of them is missing';
-  elsif p_extensions ? 'flowable:variableAggregation' then
-    problem := 'its variable aggregation is not executed';
-    hint := 'Use bpm:outputCollection and bpm:outputElement.';
-  elsif v_name is not null then
-    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
-  end if;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; the end behind an end event that
+-- throws something, and behind a boundary event that nothing leads away from. The node added is <id>:split, <id>:choice, <id>:inclusive or
+-- <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -3181,6 +3139,33 @@ as $$
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
+$$;
+
+-- from 20_catalog/map_values.sql
+-- What mappings make of variables: one value per target, each from its compiled expression.
+-- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_mapping jsonb;
+  v_value   jsonb;
+begin
+  mapped := '{}'::jsonb;
+  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+    if v_value is null then
+      mapped := null;
+      failed := v_mapping - 'tree';
+      return;
+    end if;
+    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+  end loop;
+end
 $$;
 
 -- from 20_catalog/member_tree.sql
@@ -3292,21 +3277,6 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
--- from 20_catalog/output_names.sql
--- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
--- Returns:  jsonb {names, simple: it is one path and nothing else}.
-create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
-    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
-   cross join lateral (select p.path ->> 0 as name) n
-   where n.name is not null and n.name <> all (array_remove(p_known, null))
-     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
-$$;
-
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3323,7 +3293,6 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
-    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -4190,8 +4159,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -4211,29 +4181,6 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-end
-$$;
-
--- from 20_catalog/put_in_loop.sql
--- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
--- p_around: the node the activity is put into; p_host: the one its host is put into.
-create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_node;
-begin
-  if p_around is not null then
-    v_node.scope_id := p_around;
-    v_node.default_ref := null;
-    v_node.incoming := 1;
-    v_node.outgoing := 1;
-    v_node.conditional := 0;
-  end if;
-  v_node.attached_to := coalesce(p_host, v_node.attached_to);
-  return v_node;
 end
 $$;
 
@@ -4550,6 +4497,7 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -4564,8 +4512,11 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
+           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
+    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -4587,6 +4538,8 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5024,51 +4977,6 @@ begin
 end
 $$;
 
--- from 20_catalog/wrap_loops.sql
--- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
--- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
--- Returns:  nodes and flows, not yet lowered.
-create or replace function bpm_core.wrap_loops(
-  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with loop as materialized (
-    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, n.loop as tag, d.spec,
-           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
-  node as (
-    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
-                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.pos as ord, 0 as added
-      from unnest(p_nodes) n
-      left join loop l on l.pos = n.pos and n.loop is not null
-      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
-    union all
-    select a.node, l.pos, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.loop_node(l.node, l.around, l.tag, l.spec), 1),
-       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
-       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
-  flow as (
-    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
-               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.pos as ord, 0 as added
-      from unnest(p_flows) f
-      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
-      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
-    union all
-    select a.flow, l.pos, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
-       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
-  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
-         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
-$$;
-
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -5269,6 +5177,156 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_call_ends.sql
+-- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
+-- its steps wrote. A caller that no longer waits for it hears nothing.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+  v_leaving  bpm_core.moving[];
+begin
+  with ended as materialized (
+    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+      from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
+     cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
+                          where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
+     cross join lateral (
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.host).instance_id, bpm_core.now(), 'CallCompleted', (e.host).token_id, (e.host).node_id,
+           jsonb_build_object('child', e.child_id, 'variables', e.mapped) || bpm_core.local_names(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where e.mapped is not null),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
+  select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
+           filter (where e.mapped is not null),
+         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
+                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
+    into v_leaving, v_troubles
+    from ended e;
+  perform bpm_core.open_incidents(v_troubles);
+  if v_leaving is not null then
+    perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+end
+$$;
+
+-- from 40_flow/apply_call_escalations.sql
+-- Under the instance locks: escalations that called processes have thrown and none of them caught. Who catches them goes on from there; further out they
+-- are passed on. Writes: history_event, inbox, and what follow_catch and the paths ahead write.
+create or replace function bpm_core.apply_call_escalations(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch bpm_core.catch;
+  r_call  record;
+begin
+  for r_call in select h.* from bpm_core.waiting_hosts(p_tenant_id, p_rows) h order by h.inbox_id loop
+    v_catch := bpm_core.find_catch(r_call.host, 'EscalationBoundary', r_call.payload ->> 'code');
+    perform bpm_core.bump_instances(p_tenant_id, array[(r_call.host).instance_id]);
+    if v_catch.node_id is null then
+      perform bpm_core.escalate_to_caller(r_call.host, r_call.payload ->> 'code');
+      continue;
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', r_call.payload ->> 'code')
+            || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+    perform bpm_core.advance_isolated(bpm_core.follow_catch(v_catch));
+  end loop;
+end
+$$;
+
+-- from 40_flow/apply_call_failures.sql
+-- Under the instance locks: called processes have failed. With an error code it is a BPMN error at the call activity, which its boundary events, or those
+-- further out, may catch; else, or if nobody does, an incident there: resolving it calls anew.
+-- Writes:   history_event, incident, and what raise_errors writes.
+create or replace function bpm_core.apply_call_failures(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_failed   bpm_core.thrown[];
+  v_uncaught bpm_core.thrown[];
+begin
+  with failed as materialized (
+    select row_number() over (order by h.inbox_id) as n, h.host, h.payload from bpm_core.waiting_hosts(p_tenant_id, p_rows) h),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (f.host).instance_id, bpm_core.now(), 'CallFailed', (f.host).token_id, (f.host).node_id,
+           jsonb_build_object('child', f.payload -> 'child', 'status', f.payload -> 'status', 'code', f.payload #> '{detail,code}')
+      from failed f)
+  select array_agg(row(f.n, f.host, f.payload #>> '{detail,code}', f.payload #>> '{detail,message}')::bpm_core.thrown) into v_failed
+    from failed f;
+  if v_failed is null then
+    return;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select (f.token).instance_id from unnest(v_failed) f));
+  v_uncaught := array(select f from unnest(v_failed) f where f.code is null)
+                || bpm_core.raise_errors(array(select f from unnest(v_failed) f where f.code is not null));
+  perform bpm_core.close_waits(array(select u.token from unnest(v_uncaught) u));
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'CalledProcessFailed', format('What call activity %s called has failed%s.', (u.token).node_id, ' with the error ' || u.code),
+               jsonb_build_object('code', u.code, 'message', u.message))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+end
+$$;
+
+-- from 40_flow/apply_calls.sql
+-- Under the instance locks: what called instances and their callers have to tell each other.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_calls(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_kind record;
+begin
+  for r_kind in select r.kind, array_agg(r) as some from unnest(p_rows) r group by r.kind order by r.kind loop
+    case r_kind.kind
+      when 'CallEnded' then
+        perform bpm_core.apply_call_ends(p_tenant_id, r_kind.some);
+      when 'CallFailed' then
+        perform bpm_core.apply_call_failures(p_tenant_id, r_kind.some);
+      when 'CallEscalated' then
+        perform bpm_core.apply_call_escalations(p_tenant_id, r_kind.some);
+      when 'Cancel' then
+        perform bpm_core.cancel_called(p_tenant_id, r_kind.some);
+    end case;
+  end loop;
+end
+$$;
+
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
@@ -5341,9 +5399,9 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
-  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
-    perform bpm_core.continue_loops(p_tenant_id, v_some);
+    perform bpm_core.apply_calls(p_tenant_id, v_some);
   end if;
 end
 $$;
@@ -5399,7 +5457,7 @@ begin
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -5469,7 +5527,7 @@ end
 $$;
 
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits and those for conditions, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
@@ -5481,13 +5539,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
            cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
@@ -5495,6 +5554,9 @@ begin
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
@@ -5565,59 +5627,6 @@ begin
 end
 $$;
 
--- from 40_flow/begin_loops.sql
--- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
--- goes on.
--- Returns:  moving[], the tokens of the items and the hosts that go on.
--- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
-create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_plans bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select p
-      from unnest(p_plans) p
-     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
-     where t.state = 'Waiting');
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
-    from unnest(v_plans) p;
-  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
-  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
-    from unnest(v_plans) p
-   where p.total > 0;
-  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
-  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
-    from unnest(v_plans) p
-   cross join lateral (
-     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
-       from jsonb_array_elements(p.items) with ordinality i(value, ord)
-      where (i.ord - 1) / 1000 >= p.created / 1000
-      group by (i.ord - 1) / 1000) e
-   where p.created < p.total and p.items is not null;
-  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
-                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
-  return bpm_core.open_items(array(
-           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
-             from unnest(v_plans) p
-            cross join lateral (
-              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
-              union all
-              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
-         || bpm_core.finish_loops(array(
-           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
-end
-$$;
-
 -- from 40_flow/blocks_join.sql
 -- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
 create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
@@ -5671,6 +5680,56 @@ begin
 end
 $$;
 
+-- from 40_flow/called_version.sql
+-- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
+-- Returns:  no row when there is none that can be started.
+create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_version integer := case when p_binding = 'version' then p_version end;
+begin
+  if p_binding = 'deployment' then
+    select v.version into v_version
+      from bpm_core.workflow_version c
+     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+                          where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     order by v.version desc
+     limit 1;
+  end if;
+  if p_binding = 'latest' or v_version is not null then
+    return query select s.* from bpm_core.startable_version(p_tenant_id, p_code, v_version) s;
+  end if;
+end
+$$;
+
+-- from 40_flow/cancel_called.sql
+-- Under the instance locks: cancels instances whose callers no longer want them. What they have called themselves hears it by its own inbox row, so a deep
+-- tree goes level by level. Writes: as terminate_instances.
+create or replace function bpm_core.cancel_called(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.terminate_instances(p_tenant_id, array(
+    select w.id
+      from unnest(p_rows) r
+     cross join lateral (select w.id, w.status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = r.target_id offset 0) w
+     where w.status in ('Running', 'Suspended')), 'Cancelled', '{"caller": true}');
+end
+$$;
+
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
@@ -5696,7 +5755,9 @@ begin
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+     -- What they have called hears of it through the inbox, level by level.
+     and w.parent_token_id is null);
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
@@ -5885,6 +5946,26 @@ begin
 end
 $$;
 
+-- from 40_flow/close_calls.sql
+-- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
+-- Writes:   inbox.
+create or replace function bpm_core.close_calls(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', c.id, 'Cancel', jsonb_build_object('caller', k.id), bpm_core.now()
+    from unnest(p_hosts) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
+   where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+end
+$$;
+
 -- from 40_flow/close_events.sql
 -- Closes the timers and the message and signal waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
 -- Writes:   timer, subscription, history_event.
@@ -5976,7 +6057,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes, cancel_scopes and drop_loops.
+-- Writes:   as empty_scopes and cancel_scopes.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -5997,7 +6078,6 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
-  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -6046,9 +6126,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
--- inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- with all that is inside. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -6068,39 +6148,8 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
-end
-$$;
-
--- from 40_flow/complete_items.sql
--- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  update bpm_core.token t
-     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_items) i
-   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
-    from unnest(p_items) i;
-  update bpm_core.workflow_instance w
-     set live_tokens = w.live_tokens - d.fewer
-    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
-   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
-  update bpm_core.scope s
-     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
-    from unnest(p_items) i
-   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
 end
 $$;
 
@@ -6130,79 +6179,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/continue_later.sql
--- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
--- Writes:   inbox.
-create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
-         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
-    from unnest(p_plans) p;
-end
-$$;
-
--- from 40_flow/continue_loops.sql
--- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
--- meanwhile is passed over.
--- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
-create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_chunk constant integer := 1000;
-  v_plans bpm_core.loop_plan[];
-  v_more  bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
-               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
-      from unnest(p_rows) r
-     cross join lateral (select m.* from bpm_core.multi_instance m
-                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
-     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
-     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
-     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
-  if cardinality(v_plans) = 0 then
-    return;
-  end if;
-  -- items: how many of each begin now.
-  v_plans := array(
-    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
-               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
-      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
-  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
-  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
-  if cardinality(v_more) > 0 then
-    perform bpm_core.continue_later(v_more);
-  end if;
-  perform bpm_core.advance_isolated(bpm_core.open_items(array(
-    select row(p.host, p.visit, p.steps, e.index, p.total,
-               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
-      from unnest(v_plans) p
-     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -6298,42 +6274,11 @@ begin
 end
 $$;
 
--- from 40_flow/count_items.sql
--- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
--- is counted as begun.
--- Returns:  loop_state[]. Writes: multi_instance.
-create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
-returns bpm_core.loop_state[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_hosts bpm_core.loop_state[];
-begin
-  v_hosts := array(
-    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
-               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
-      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
-                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
-                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
-              from unnest(p_items) i
-             group by (i.host).token_id) g);
-  update bpm_core.multi_instance m
-     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
-    from unnest(v_hosts) h
-   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
-  return v_hosts;
-end
-$$;
-
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6354,6 +6299,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -6387,7 +6333,8 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -6396,12 +6343,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -6529,29 +6481,6 @@ begin
 end
 $$;
 
--- from 40_flow/drop_loops.sql
--- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
--- Writes:   multi_instance, multi_instance_part.
-create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
-  if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
-  end if;
-end
-$$;
-
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
@@ -6605,8 +6534,9 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
--- The instances carry their final status already. Writes: history_event, process_instance.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
+-- caller hears of it.
+-- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -6618,16 +6548,17 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
+  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  v_processes := array(
-    select w.process_instance_id
-      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
-     where w.ends_process);
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
+    into v_processes, v_called
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -6635,6 +6566,9 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
+  if v_called is not null then
+    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
 end
 $$;
 
@@ -6691,6 +6625,56 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_call_activities.sql
+-- KIND call activity: the token rests, and the called process begins as a workflow instance of its own within the same process instance, pinned to its
+-- version. It sees what the inputs map, or all the caller sees, as it is now. Its end comes back through the inbox.
+-- Returns:  moving[]: the message waits of boundary events, and the first tokens of the called instances.
+-- Writes:   token, workflow_instance, history_event, incident; subscription, timer.
+create or replace function bpm_core.enter_call_activities(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits    bpm_core.moving[];
+  v_calls    bpm_core.call[];
+  v_troubles bpm_core.trouble[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  v_calls := bpm_core.prepare_calls(p_arriving);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
+  if cardinality(v_troubles) > 0 then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
+  end if;
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
+end
+$$;
+
+-- from 40_flow/enter_conditional_catches.sql
+-- KIND conditional intermediate catch event: the token rests until its condition is true, which drive asks when nothing moves any more. Its steps go on
+-- counting: a loop through conditions that are true is a loop.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_conditional_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  perform bpm_core.open_condition_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
 -- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
@@ -6738,7 +6722,8 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
+-- caller catches it. Nobody does: an incident on the token.
 -- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -6758,6 +6743,9 @@ begin
         from unnest(p_arriving) a
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+  if v_uncaught <> '{}' then
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
@@ -6791,7 +6779,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
@@ -6819,14 +6807,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
   select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
@@ -6835,6 +6824,9 @@ begin
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
@@ -7002,50 +6994,6 @@ begin
 end
 $$;
 
--- from 40_flow/enter_item_ends.sql
--- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
--- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
--- at its end and asks again when the incident is resolved.
--- Returns:  moving[], the tokens of the next items and the hosts that go on.
--- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
-create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
-  v_hosts  bpm_core.loop_state[];
-  v_closed uuid[];
-  v_alive  uuid[];
-begin
-  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
-    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
-    -- Judged again, since the counters the others saw had those in them.
-    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
-  elsif cardinality(v_items) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  perform bpm_core.complete_items(v_items);
-  v_hosts := bpm_core.count_items(v_items);
-  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
-  if cardinality(v_closed) > 0 then
-    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
-    -- What was closed may have held others of these hosts.
-    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
-    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
-  end if;
-  return bpm_core.open_items(array(
-           select row(h.host, h.visit, h.steps, h.done, h.total,
-                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
-             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
-         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
-end
-$$;
-
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -7061,32 +7009,6 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
-end
-$$;
-
--- from 40_flow/enter_multi_instances.sql
--- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
--- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
--- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
--- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
-create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_plans bpm_core.loop_plan[];
-  v_waits bpm_core.moving[];
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  v_plans := bpm_core.plan_loops(p_arriving);
-  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
-  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
-  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
-  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -7134,6 +7056,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -7142,10 +7066,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'MultiInstance', 'StandardLoop' then
-      return bpm_core.enter_multi_instances(p_arriving);
-    when 'ItemEnd' then
-      return bpm_core.enter_item_ends(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7368,6 +7290,31 @@ begin
 end
 $$;
 
+-- from 40_flow/escalate_to_caller.sql
+-- Hands an escalation nobody in its instance catches to the caller, if somebody there or further out does.
+-- Returns:  boolean, whether somebody does. Writes: inbox.
+create or replace function bpm_core.escalate_to_caller(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not bpm_core.is_caught_by_caller(p_token, 'EscalationBoundary', p_code) then
+    return false;
+  end if;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select w.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'CallEscalated',
+         jsonb_build_object('child', w.id, 'host', t.id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'code', p_code), bpm_core.now()
+    from bpm_core.workflow_instance w
+   cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  return true;
+end
+$$;
+
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -7430,49 +7377,6 @@ begin
 end
 $$;
 
--- from 40_flow/finish_loops.sql
--- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
--- the host goes on.
--- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
-create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now    timestamptz := bpm_core.now();
-  v_tenant text := ((p_hosts[1]).host).tenant_id;
-  v_hosts  uuid[];
-  v_host   bpm_core.loop_state;
-begin
-  if coalesce(cardinality(p_hosts), 0) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
-  update bpm_core.token t
-     set steps = h.steps
-    from unnest(p_hosts) h
-   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
-    from unnest(p_hosts) h
-   where not h.spec ? 'into';
-  foreach v_host in array p_hosts loop
-    continue when not v_host.spec ? 'into';
-    perform bpm_core.keep_output(v_host, v_now);
-  end loop;
-  perform bpm_core.drop_loops(v_tenant, v_hosts);
-  perform bpm_core.close_events(v_tenant, v_hosts);
-  return array(
-    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
-      from unnest(p_hosts) h);
-end
-$$;
-
 -- from 40_flow/fire_inclusive_joins.sql
 -- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
 -- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
@@ -7520,7 +7424,8 @@ begin
                union all
                select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
                 where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
-                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000'
+               offset 0) t
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
@@ -7886,7 +7791,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -7930,6 +7835,25 @@ begin
       from bpm_core.process_instance p
       join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = v_workflows[1]
      where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+end
+$$;
+
+-- from 40_flow/has_conditions.sql
+-- Whether one of these tokens is in a version that has events waiting for a condition.
+create or replace function bpm_core.has_conditions(p_moving bpm_core.moving[])
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
+     cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
+     where x.has_conditions);
 end
 $$;
 
@@ -8025,6 +7949,42 @@ begin
 end
 $$;
 
+-- from 40_flow/insert_calls.sql
+-- Creates the instances that call activities call, each with its first token.
+-- Returns:  moving[], the first tokens, leaving their start events. Writes: workflow_instance, token, history_event.
+create or replace function bpm_core.insert_calls(p_calls bpm_core.call[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, trigger_key, parent_token_id,
+                                          ends_process, depth, live_tokens, inputs, created_at)
+  select (c.host).tenant_id, c.child_id, c.process_instance_id, c.workflow_version_id, c.role_version_id, 'call:' || (c.host).node_id,
+         (c.host).token_id || ':' || c.visit, (c.host).token_id, false, c.depth, 1, c.inputs, v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select (c.host).tenant_id, c.token_id, c.child_id, c.start_node_id, 'Waiting', v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select (c.host).tenant_id, (c.host).instance_id, v_now, 'CallStarted'::bpm_core.history_kind, (c.host).token_id, (c.host).node_id, null,
+         jsonb_build_object('child', c.child_id, 'process', c.code)
+    from unnest(p_calls) c
+  union all
+  select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
+         jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
+    from unnest(p_calls) c;
+  return array(
+    select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_calls) c);
+end
+$$;
+
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
 -- Returns:  moving[], the first tokens, leaving their start events.
@@ -8073,84 +8033,49 @@ begin
 end
 $$;
 
--- from 40_flow/item_trouble.sql
--- Why an item of a multi-instance or a turn of a loop cannot end.
--- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
-create or replace function bpm_core.item_trouble(
-  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
-returns bpm_core.trouble
+-- from 40_flow/is_caught.sql
+-- Whether somebody catches an error thrown at a token: in its instance, or where that was called.
+create or replace function bpm_core.is_caught(p_token bpm_core.moving, p_code text)
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
-declare
-  v_source text;
 begin
-  if p_verdict is null then
-    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
-    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_spec ? 'output' and p_output is null then
-    v_source := p_spec #>> '{output,source}';
-    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_too_large then
-    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
-               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
-  end if;
-  return null;
+  return (bpm_core.find_catch(p_token, 'ErrorBoundary', p_code)).node_id is not null or bpm_core.is_caught_by_caller(p_token, 'ErrorBoundary', p_code);
 end
 $$;
 
--- from 40_flow/judge_items.sql
--- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
--- and the counters as they are with it.
--- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
-create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
-returns bpm_core.item_end[]
-language plpgsql volatile
+-- from 40_flow/is_caught_by_caller.sql
+-- Whether something thrown in an instance that a call activity called would be caught there or further out. The callers' rows are read without their
+-- locks: they rest at their call activities as long as what they called runs, or are about to cancel it.
+create or replace function bpm_core.is_caught_by_caller(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns boolean
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
+  v_host bpm_core.moving := p_token;
 begin
-  return array(
-    with item as materialized (
-      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
-             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
-             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
-             m.done as before, row_number() over (partition by h.id order by a.ordinality) as nth, m.output_bytes, s.variables as own
-        from unnest(p_arriving) with ordinality a
-       cross join lateral (select s.host_token_id, s.variables from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
-       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
-       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
-       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
-    -- Of all variables only those asked for, and once per host: a large collection among them would be copied for every item.
-    asked as materialized (
-      select i.*, first_value(v.variables) over (partition by (i.host).token_id order by i.nth) || i.own as variables
-        from item i
-        left join lateral (
-          select (select coalesce(jsonb_object_agg(k.name, v.variables -> k.name), '{}')
-                    from jsonb_array_elements_text(i.spec -> 'names') k(name) where v.variables ? k.name) as variables
-            from bpm_core.token_variables((i.host).tenant_id, (i.host).instance_id, (i.host).scope_id) v
-           where i.nth = 1 and i.spec ?| array['until', 'while', 'output']) v on true),
-    judged as materialized (
-      select a.*,
-             case when a.spec ? 'until' then bpm_core.evaluate_condition(a.spec #> '{until,tree}', a.variables || bpm_core.loop_counters(a.mode, a.total, a.before + a.nth))
-                  when a.spec ? 'while' then bpm_core.evaluate_condition(a.spec #> '{while,tree}', a.variables || jsonb_build_object(a.spec ->> 'counter', a.before + a.nth))
-                  else a.mode = 'Loop' end as verdict,
-             case when a.spec ? 'output' then bpm_core.evaluate(a.spec #> '{output,tree}', a.variables) end as output
-        from asked a),
-    weighed as (
-      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
-    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
-               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
-      from weighed w
-     order by w.ord);
+  loop
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.workflow_instance w
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+       cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
+                            where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
+       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+    exit when v_host.token_id is null;
+    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $$;
 
@@ -8176,40 +8101,6 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
-end
-$$;
-
--- from 40_flow/keep_output.sql
--- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
--- Writes:   scope or workflow_instance (variables), history_event.
-create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_host  bpm_core.moving := p_host.host;
-  v_patch jsonb;
-begin
-  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
-    into v_patch
-    from (select s.mi_index as index, s.output
-            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
-           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
-          union all
-          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
-          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
-  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
-  if v_patch <> '{}' then
-    update bpm_core.workflow_instance w
-       set variables = w.variables || v_patch
-     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
-  end if;
 end
 $$;
 
@@ -8308,12 +8199,82 @@ end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
+-- Lets tokens go on whose waits were met.
+-- p_met: the waits, as they were consumed. Writes: what leave_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.leave_waits(p_met));
+end
+$$;
+
+-- from 40_flow/leave_joins.sql
+-- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
+-- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
+-- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
+create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_token bpm_core.moving;
+  v_round integer;
+  v_last  integer;
+begin
+  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
+    delete from bpm_core.parallel_join_arrival a
+     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
+    returning a.round into v_round;
+    continue when not found;
+    v_last := v_round;
+    loop
+      update bpm_core.parallel_join_arrival a
+         set round = v_last
+       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
+      exit when not found;
+      v_last := v_last + 1;
+    end loop;
+    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
+    delete from bpm_core.parallel_join j
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
+    update bpm_core.parallel_join j
+       set joined = j.joined - 1
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last;
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1,
+           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
+      from bpm_core.workflow_instance w
+     cross join lateral (select f.place from bpm_core.inclusive_flow f
+                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
+                            and f.flow_id = v_token.flow_id offset 0) p
+     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
+       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id;
+  end loop;
+end
+$$;
+
+-- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
 -- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
--- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
-create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
-returns void
+-- p_met: the waits, as they were consumed. Returns: moving[], leaving. Writes: token, scope, workflow_instance, history_event, what close_waits writes.
+create or replace function bpm_core.leave_waits(p_met bpm_core.subscription[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8327,6 +8288,9 @@ declare
   v_begin   bpm_core.moving[];
   v_ending  bpm_core.moving[];
 begin
+  if coalesce(cardinality(p_met), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
            n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
@@ -8344,9 +8308,8 @@ begin
   perform bpm_core.close_waits(v_hosts);
   v_ending := bpm_core.start_event_subs(v_ending, true);
   -- What was closed may have held others of them.
-  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+  return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
-  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
@@ -8453,127 +8416,6 @@ begin
 end
 $$;
 
--- from 40_flow/loop_counters.sql
--- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
-create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
-returns jsonb
-language sql immutable
-as $$
-  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
-                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
-                            'numberOfTerminatedInstances', 0)
-    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
-$$;
-
--- from 40_flow/loop_declared.sql
--- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
--- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
--- Returns:  jsonb object, all null.
-create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select case when not p_spec ? 'output' then '{}'::jsonb else (
-    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
-      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
-     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
-$$;
-
--- from 40_flow/loop_element.sql
--- The element of a frozen collection that belongs to one item.
--- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
-create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
-returns jsonb
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  if not p_spec ?& array['collection', 'element'] then
-    return null;
-  end if;
-  return (
-    select p.items -> (p_index % 1000)
-      from bpm_core.multi_instance_part p
-     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
-end
-$$;
-
--- from 40_flow/loop_total.sql
--- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
--- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
-create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
-returns integer
-language sql immutable
-as $$
-  select case
-    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
-    when p_spec ? 'cardinality' then case
-      when jsonb_typeof(p_value) <> 'number' then null
-      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
-    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
-    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
-  end
-$$;
-
--- from 40_flow/loop_trouble.sql
--- Why a multi-instance or loop cannot begin, with the values seen.
--- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
-create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
-returns bpm_core.trouble
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_limit  constant integer := 150000;
-  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
-  v_source text := p_spec #>> array[v_what, 'source'];
-  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
-  v_detail jsonb;
-begin
-  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
-    return null;
-  end if;
-  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
-  if v_what = 'while' then
-    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
-  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
-    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
-                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
-               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
-  end if;
-  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
-               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
-             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
-end
-$$;
-
--- from 40_flow/loop_value.sql
--- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
--- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
-create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql volatile
-as $$
-  select case
-    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
-    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
-    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
-  end
-$$;
-
--- from 40_flow/loop_variables.sql
--- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
-create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
-         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
-$$;
-
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -8611,6 +8453,60 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+end
+$$;
+
+-- from 40_flow/meet_conditions.sql
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
 end
 $$;
 
@@ -8782,6 +8678,32 @@ begin
 end
 $$;
 
+-- from 40_flow/open_condition_waits.sql
+-- Opens waits for conditions: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_condition_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Conditional', a.node_id, v_now
+      from unnest(p_waits) a
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
+    from opened o;
+end
+$$;
+
 -- from 40_flow/open_incidents.sql
 -- Stops tokens that cannot go on: each becomes Failed (still live) where it stands, with one incident that says why.
 -- Returns:  the incidents. Writes: token, incident, history_event. The instances are locked.
@@ -8818,55 +8740,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_items.sql
--- Opens a scope for each item, with its own variables and a token that leaves the start inside.
--- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
-begin
-  if coalesce(cardinality(p_items), 0) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  with item as materialized (
-    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
-           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
-      from unnest(p_items) i),
-  scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
-    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
-           nullif(i.total, 2147483647), i.visit
-      from item i),
-  kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
-    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
-      from item i),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
-           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
-      from item i),
-  counted as (
-    update bpm_core.workflow_instance w
-       set live_tokens = w.live_tokens + d.more
-      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
-     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from item i;
-  return v_born;
-end
-$$;
-
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -8897,12 +8770,6 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
-        ('loops', array(
-          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
-                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
-           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -9067,19 +8934,19 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+     cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -9352,11 +9219,11 @@ begin
 end
 $$;
 
--- from 40_flow/plan_loops.sql
--- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
--- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
-create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
-returns bpm_core.loop_plan[]
+-- from 40_flow/prepare_calls.sql
+-- Finds what call activities call: which version, with which variables; or why it cannot be called.
+-- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
+create or replace function bpm_core.prepare_calls(p_hosts bpm_core.moving[])
+returns bpm_core.call[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -9364,37 +9231,34 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_chunk constant integer := 1000;
+  v_depth integer := (bpm_core.setting_value('engine.max_call_depth', '100'))::integer;
 begin
   return array(
-    with host as materialized (
-      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
-             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
-        from unnest(p_hosts) with ordinality h
-       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
-    counted as materialized (
-      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
-             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
-             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
-        from host h),
-    placed as materialized (
-      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
-        from counted c
-        left join lateral (
-          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
-                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
-            from bpm_core.workflow_instance w
-           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
-    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
-               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
-               case when p.spec ? 'collection' then p.value end,
-               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
-      from placed p
-     order by p.ord);
+    select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
+               bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
+               row(h,
+               case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+               case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
+                    when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
+                    when s.workflow_version_id is null
+                      then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
+               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
+             )::bpm_core.call
+      from unnest(p_hosts) h
+     cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.depth from bpm_core.workflow_instance w
+                          where w.tenant_id = h.tenant_id and w.id = h.instance_id offset 0) w
+     cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+     cross join lateral (select bpm_core.evaluate_text(n.spec -> 'code', v.variables) as code offset 0) c
+      left join lateral bpm_core.called_version(h.tenant_id, c.code, n.spec ->> 'binding', (n.spec ->> 'version')::integer, h.version_id) s on true
+     cross join lateral (
+       select case when not n.spec ? 'inputs' then v.variables when n.spec ? 'all_in' then v.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'inputs', '[]'), v.variables) m) i
+     where t.state = 'Waiting');
 end
 $$;
 
@@ -9423,7 +9287,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
@@ -9457,7 +9321,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return v_uncaught;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
 end
 $$;
 
@@ -9497,6 +9361,22 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_conditions.sql
+-- After variables changed without a token moving: lets conditions that have become true take effect.
+-- Writes:   as meet_conditions, and what the paths ahead write. The instances are locked.
+create or replace function bpm_core.recheck_conditions(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -9520,7 +9400,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null)::bpm_core.subscription
+               'Open', null, false)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -9644,6 +9524,7 @@ begin
   perform bpm_core.check_reason(p_reason);
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+    perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -9744,7 +9625,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
 
@@ -9901,6 +9782,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
@@ -10296,6 +10178,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_callers.sql
+-- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
+-- One that its caller cancelled tells nobody. Writes: inbox.
+create or replace function bpm_core.tell_callers(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, case p_status when 'Completed' then 'CallEnded' else 'CallFailed' end,
+         jsonb_build_object('child', w.id, 'host', w.parent_token_id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'status', p_status, 'detail', p_detail),
+         bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where not coalesce(p_detail ? 'caller', false);
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -10367,6 +10272,35 @@ begin
   end if;
   v_value := bpm_core.path_value(p_variables, v_path);
   return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
+end
+$$;
+
+-- from 40_flow/throw_to_callers.sql
+-- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+returns bpm_core.thrown[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_uncaught bpm_core.thrown[] := '{}'::bpm_core.thrown[];
+  v_thrown   bpm_core.thrown;
+begin
+  foreach v_thrown in array p_thrown loop
+    if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
+      continue;
+    elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
+                                      jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
+    else
+      v_uncaught := v_uncaught || v_thrown;
+    end if;
+  end loop;
+  return v_uncaught;
 end
 $$;
 
@@ -10578,15 +10512,15 @@ as $$
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- What a token sees: process variables (of a called instance instead: what it was given), then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
-              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then coalesce(w.inputs, p.variables) || w.variables
+              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10688,6 +10622,29 @@ begin
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
    where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
   return true;
+end
+$$;
+
+-- from 40_flow/waiting_hosts.sql
+-- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
+-- Returns:  one row per such inbox row: its id, payload and the host, resting.
+create or replace function bpm_core.waiting_hosts(p_tenant_id text, p_rows bpm_core.inbox[])
+returns table (inbox_id uuid, payload jsonb, host bpm_core.moving)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.id, r.payload,
+         row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    from unnest(p_rows) r
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = (r.payload ->> 'host')::uuid offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
 end
 $$;
 
@@ -10797,15 +10754,7 @@ declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
 begin
-  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
-  if p_task.assignee is not null and p_task.assignee <> p_actor then
-    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
-      jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  update bpm_core.task_instance t
-     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
-         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
@@ -11101,11 +11050,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
          w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -11516,7 +11465,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
   if v_caught and p_suspended then
     perform bpm_core.park_error(p_task, p_error, p_variables);
     return 'Done'::bpm.outcome;
@@ -11540,6 +11489,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;
@@ -12396,6 +12346,37 @@ begin
 end
 $$;
 
+-- from 50_work/take_user_task.sql
+-- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
+-- Returns:  task_instance as it is now.
+-- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Writes:   task_instance.
+create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  r_task bpm_core.task_instance;
+begin
+  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
+  if p_task.assignee is not null and p_task.assignee <> p_actor then
+    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
+      jsonb_build_object('claimed_by', p_task.assignee));
+  end if;
+  update bpm_core.task_instance t
+     set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
+         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
+  returning t.* into r_task;
+  return r_task;
+end
+$$;
+
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
 -- While the instance is suspended the error is kept; the boundary takes the token on resume.
@@ -12439,6 +12420,56 @@ begin
   end if;
   instance_status := (select w.status::text from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
   return next;
+end
+$$;
+
+-- from 50_work/throw_user_task_error.sql
+-- A person ends a user task with a BPMN error, as throw_error does for a worker: the nearest boundary or event sub-process that catches the code
+-- takes the token; without one it is an incident. An unclaimed task is claimed by it.
+-- Returns:  one row: task_id, outcome (Done caught, Failed not caught; also for an unchanged repeat by the same person), instance_status.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open; BP422 bad code or variables; BP423 suspended.
+-- Writes:   task_instance, execution, workflow_instance, history_event, audit_event, and what the path ahead writes.
+-- Locks:    workflow_instance, then task_instance.
+create or replace function bpm.throw_user_task_error(
+  p_task_id uuid, p_error_code text, p_message text default null, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
+                   || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An error code has 1 to 200 characters.', jsonb_build_object('code', p_error_code));
+  elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  select e.outcome into outcome
+    from bpm_core.task_instance t
+   cross join lateral (select e.outcome from bpm_core.execution e
+                        where e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt
+                          and e.state = 'Failed' and e.worker_id = v_actor and e.error = v_error offset 0) e
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user' and t.state in ('Cancelled', 'Failed');
+  if outcome is null then
+    r_task := bpm_core.take_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), 'Executing', v_actor);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ThrowUserTaskError', 'task_instance', p_task_id::text);
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')), false);
+  end if;
+  return query
+  select p_task_id, outcome, w.status::text
+    from bpm_core.task_instance t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;
 
@@ -13851,6 +13882,14 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+     -- An interrupting event sub-process has begun: the others there no longer can.
+     and not (n.element = 'startEvent' and exists (
+       select
+         from bpm_core.scope s
+         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
+         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
+                                      and x.attached_to = p_token.node_id and x.interrupting
+        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -14265,7 +14304,7 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
@@ -14277,7 +14316,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -14309,11 +14348,7 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open'
-      union all
-      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
-        from bpm_core.multi_instance m
-       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -14383,7 +14418,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'ScopeCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -14614,8 +14649,6 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
-  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
-  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -14624,38 +14657,6 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-$$;
-
--- from 80_operation/invariant_i_27_loops.sql
--- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
--- items to come of a parallel one have their row in the inbox.
-create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
-           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
-                              'host', h.state, 'host_node', h.node_id))
-    from bpm_core.multi_instance m
-    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
-    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
-                 from bpm_core.scope s
-                where s.tenant_id = p_tenant_id and s.mi_index is not null
-                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
-    left join (select i.payload ->> 'host' as host
-                 from bpm_core.inbox i
-                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
-                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
-   cross join lateral (values
-     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
-        or h.workflow_instance_id <> m.workflow_instance_id),
-     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
-     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
-     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
-        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
-     ) x(rule, broken)
-   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -14844,11 +14845,6 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
-  union all
-  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
-    from bpm_core.multi_instance_part p
-    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
-   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
@@ -15161,7 +15157,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -15188,7 +15184,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -15733,7 +15729,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -15742,9 +15738,9 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
@@ -15803,6 +15799,7 @@ values
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
   ('suspend_process', false, false, true),
+  ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
