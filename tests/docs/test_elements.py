@@ -99,7 +99,7 @@ def _event_sub(trigger: str) -> str:
 def _looped(tag: str, loop: str) -> str:
     """An activity with loop characteristics."""
     inner = f'<startEvent id="i"/>{_flow(8, "i", "j")}<endEvent id="j"/>'
-    message = ' messageRef="m"' if tag == "receiveTask" else ""
+    message = {"receiveTask": ' messageRef="m"', "callActivity": ' calledElement="p"'}.get(tag, "")
     inside = inner if tag in {"subProcess", "transaction"} else ""
     return _line(f'<{tag} id="n"{message}>{loop}{inside}</{tag}>')
 
@@ -148,6 +148,7 @@ _ACTIVITIES = (
     "receiveTask",
     "subProcess",
     "transaction",
+    "callActivity",
 )
 _OTHERS = {
     "endEvent, message": [_end(_MESSAGE).replace('endEvent id="z"', f'endEvent id="z" {_SENDS}')],

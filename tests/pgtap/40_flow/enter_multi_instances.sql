@@ -1,6 +1,6 @@
 -- Multi-instance: how many items, what they see, how they end, what becomes of their outputs, and what cuts them short.
 begin;
-select plan(67);
+select plan(71);
 create function pg_temp.task(p_id text, p_loop text) returns text language sql as
 $$ select format('<serviceTask id="%1$s" bpm:type="%1$s">%2$s</serviceTask>', p_id, p_loop) $$;
 create function pg_temp.multi(p_attributes text, p_inside text default '') returns text language sql as
@@ -203,6 +203,23 @@ select is(test.standing(:'r'), '{"look Waiting","look Waiting","look:multi Waiti
 select count(*) as done from (select t.task_id from bpm.task t where t.process_instance_id = :'r' and t.state = 'Ready' offset 0) t cross join lateral bpm.complete_user_task(t.task_id) c \gset
 select is(test.status(:'r'), 'Completed', 'to the end');
 select ok(pg_temp.replayed(:'r'), 'replay');
+
+-- Calls: one called process per item
+select test.deploy('kid', test.service('toil') || '<endEvent id="k-end"/>' || test.flows('start>toil', 'toil>k-end')) \gset
+select test.deploy('calls', '<callActivity id="call" calledElement="kid">' || pg_temp.multi('bpm:collection="items" bpm:elementVariable="item" bpm:outputCollection="got" bpm:outputElement="result"') || '</callActivity>'
+  || '<boundaryEvent id="late" attachedToRef="call"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent><endEvent id="end"/><endEvent id="end2"/>' || test.flows('start>call', 'call>end', 'late>end2')) \gset
+select test.start('calls', '{"items": [1, 2, 3]}') as s \gset
+select bpm.run_until_idle() as ticks \gset
+select is((select count(*) from bpm_core.workflow_instance w where w.process_instance_id = :'s'), 4::bigint, 'each item calls');
+select pg_temp.complete_all('toil', '{"result": ?}') as done \gset
+select bpm.run_until_idle() as ticks \gset
+select is(test.status(:'s') || (bpm.get_variables(:'s') -> 'got')::text, 'Completed[1, 2, 3]', 'and has what its called process wrote');
+select test.start('calls', '{"items": [1, 2]}') as t \gset
+select bpm.run_until_idle() as ticks \gset
+select bpm.advance_clock(interval '2 hours') is not null as later \gset
+select bpm.run_until_idle() as ticks \gset
+select is(test.status(:'t') || (select string_agg(w.status::text, ',' order by w.depth, w.id) from bpm_core.workflow_instance w where w.process_instance_id = :'t'), 'CompletedCompleted,Cancelled,Cancelled', 'interrupted with all of them');
+select ok(pg_temp.replayed(:'t'), 'replay');
 
 -- What is refused
 select test.bpmn('bad', '<startEvent id="start"/>' || pg_temp.task('a', pg_temp.multi('')) || pg_temp.task('b', pg_temp.multi('bpm:collection="x"', '<loopCardinality>3</loopCardinality>')) || pg_temp.task('c', pg_temp.multi('bpm:collection="${x +}"'))
