@@ -440,7 +440,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
-         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
+         b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
@@ -571,17 +572,20 @@ $$;
 
 -- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
--- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
+-- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text; mappings and headers as
+--           bpmn_mappings reads them, where there are any.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
 returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
-    from unnest(p_elements) h
-    join unnest(p_elements) e on e.parent = h.pos
-   where h.space = 'bpmn' and h.tag = 'extensionElements'
-   group by h.parent
+  select o.owner_pos, o.extensions || coalesce(m.mappings, '{}')
+    from (select h.parent as owner_pos, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc) as extensions
+            from unnest(p_elements) h
+            join unnest(p_elements) e on e.parent = h.pos
+           where h.space = 'bpmn' and h.tag = 'extensionElements'
+           group by h.parent) o
+    left join bpm_core.bpmn_mappings(p_elements) m on m.owner_pos = o.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_flow_node_tags.sql
@@ -609,6 +613,49 @@ as $$
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
    order by r.body, l.pos desc
+$$;
+
+-- from 20_catalog/bpmn_mappings.sql
+-- Input and output mappings of Camunda 7 and Zeebe, and what is said to workers besides: Zeebe's task headers, Camunda's extension properties.
+-- Returns:  one row per owner: {"mappings": [{direction in|out, target, source | list | map | script}], "headers": {name: text}}, each where there is one.
+create or replace function bpm_core.bpmn_mappings(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, mappings jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with element as materialized (
+    select e.* from unnest(p_elements) e where e.space in ('camunda', 'zeebe') or (e.space = 'bpmn' and e.tag = 'extensionElements')
+  ),
+  part as materialized (
+    select h.parent as owner_pos, p.pos, p.tag, p.body, p.attributes
+      from element h
+      join element i on i.parent = h.pos and i.tag in ('inputOutput', 'ioMapping', 'taskHeaders', 'properties')
+      join element p on p.parent = i.pos
+     where h.tag = 'extensionElements'
+  ),
+  inner_part as (
+    select c.parent, min(c.tag) as tag, jsonb_agg(g.body order by g.pos) filter (where g.pos is not null) as list,
+           jsonb_object_agg(coalesce(g.attributes ->> 'key', ''), g.body) filter (where g.pos is not null) as map, bool_or(g.tag = 'script' or d.pos is not null) as deep
+      from part p
+      join element c on c.parent = p.pos
+      left join element g on g.parent = c.pos
+      left join element d on d.parent = g.pos
+     group by c.parent
+  )
+  select p.owner_pos, jsonb_strip_nulls(jsonb_build_object(
+           'mappings', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+              'direction', case when p.tag in ('input', 'inputParameter') then 'in' else 'out' end,
+              'target', coalesce(p.attributes ->> 'target', p.attributes ->> 'name'),
+              'source', case when i.tag is null then coalesce(p.attributes ->> 'source', p.body) end,
+              'list', case when i.tag = 'list' and not i.deep then coalesce(i.list, '[]') end,
+              'map', case when i.tag = 'map' and not i.deep then coalesce(i.map, '{}') end,
+              'script', case when i.tag not in ('list', 'map') or i.deep then true end)) order by p.pos)
+             filter (where p.tag in ('input', 'inputParameter', 'output', 'outputParameter')),
+           'headers', jsonb_object_agg(coalesce(p.attributes ->> 'key', p.attributes ->> 'name', ''), coalesce(p.attributes ->> 'value', p.body))
+             filter (where p.tag in ('header', 'property'))))
+    from part p
+    left join inner_part i on i.parent = p.pos
+   group by p.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
@@ -658,6 +705,8 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
@@ -1085,8 +1134,7 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
-   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1098,7 +1146,6 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
@@ -1296,11 +1343,18 @@ end
 $$;
 
 -- from 20_catalog/describe_condition.sql
--- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out.
--- Values longer than 1,000 characters are cut, encrypted ones left out.
--- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+-- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select bpm_core.describe_tree(r.tree, p_variables) from bpm_core.read_expression(p_condition_source, null) r $$;
+
+-- from 20_catalog/describe_tree.sql
+-- What an expression looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out. Values longer than 1,000 characters are cut, encrypted ones left out.
+-- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+create or replace function bpm_core.describe_tree(p_tree jsonb, p_variables jsonb)
 returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -1312,10 +1366,9 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from bpm_core.read_expression(p_condition_source, null) r
-           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
+           where not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1426,14 +1479,14 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation, min(left(c.body, 65536)) filter (where c.tag = 'script') as script
       from unnest(p_elements) c
-     where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
+     where c.space = 'bpmn' and (c.tag in ('documentation', 'script') or c.tag like '%LoopCharacteristics')
      group by c.parent
   )
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, nullif(btrim(n.attributes ->> 'name'), ''),
-           n.attributes, coalesce(x.extensions, '{}'),
+           n.attributes, coalesce(x.extensions, '{}') || case when c.script <> '' then jsonb_build_object('script', c.script) else '{}' end,
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
@@ -1447,21 +1500,22 @@ as $$
 $$;
 
 -- from 20_catalog/drawn_binding.sql
--- What a node says about its own execution, over the task version's defaults.
--- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
+-- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
+-- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used; unread: expressions that cannot be read.
 create or replace function bpm_core.drawn_binding(
   p_attributes jsonb, p_extensions jsonb, p_lane text,
-  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[],
+  out expressions jsonb, out headers jsonb, out problem text, out unread text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
-                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
-  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
-  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
-  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
-  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
+  v_retries text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                             p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease   text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  r_said    record;
+  r_tree    record;
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
@@ -1474,16 +1528,39 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
-  if v_priority is not null and priority_level is null then
-    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
+  expressions := '{}';
+  for r_said in
+    select s.name, s.source, s.middle
+      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
+     -- Asked before the function is called: most nodes say none of it.
+     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
+  loop
+    select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
+    if r_tree.problem is not null then
+      unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
+    elsif r_tree.tree ->> 'op' = 'value' and bpm_core.wish_problem(r_said.name, r_said.source) is not null then
+      problem := concat_ws('; ', problem, bpm_core.wish_problem(r_said.name, r_said.source));
+    elsif r_tree.tree ->> 'op' = 'value' and r_said.name in ('assignee', 'groups', 'priority') then
+      case r_said.name
+        when 'assignee' then assignee := r_said.source;
+        when 'groups' then candidate_groups := bpm_core.name_list(to_jsonb(r_said.source));
+        else priority_level := bpm_core.priority_level(to_jsonb(r_said.source), r_said.middle);
+      end case;
+    else
+      expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
+    end if;
+  end loop;
+  -- Nulls are not stripped: a tree may hold one.
+  if p_extensions ? 'mappings' then
+    expressions := expressions || (
+      select coalesce(jsonb_object_agg(d.name, m.mappings), '{}')
+        from (values ('inputs', 'in'), ('outputs', 'out')) d(name, direction)
+       cross join lateral bpm_core.drawn_mappings(p_extensions, d.direction) m
+       where m.mappings is not null);
   end if;
-  -- A path is read when the task is entered; any other expression was warned of.
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
-  candidate_groups := case
-    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
-    when v_groups is null and p_lane is not null then array[p_lane]
-    else '{}' end;
+  expressions := nullif(expressions, '{}');
+  headers := bpm_core.drawn_headers(p_attributes, p_extensions);
+  candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
 end
 $$;
 
@@ -1557,88 +1634,61 @@ as $$
    cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
--- from 20_catalog/drawn_loop.sql
--- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
--- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
---           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
-create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
+-- from 20_catalog/drawn_headers.sql
+-- What a drawing tells the worker besides the variables: Zeebe's task headers, Camunda's extension properties, the decision of a business rule
+-- task, the script of a script task.
+-- Returns:  jsonb object of texts; null when there is nothing.
+create or replace function bpm_core.drawn_headers(p_attributes jsonb, p_extensions jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select nullif(coalesce(p_extensions -> 'headers', '{}') || jsonb_strip_nulls(jsonb_build_object(
+    'decision', coalesce(bpm_core.vendor_attribute(p_attributes, 'decisionRef'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,decisionId}'), '')),
+    'resultVariable', coalesce(bpm_core.vendor_attribute(p_attributes, 'resultVariable'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,resultVariable}'), ''),
+                               nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
+    'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
+    'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_mappings.sql
+-- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
+-- Returns:  mappings: [{target: dotted path, source, tree}], null when there are none; problems: what cannot be read.
+create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
-  v_part  record;
-  v_tree  jsonb;
+  r_mapping record;
+  r_tree    record;
 begin
-  if p_tag = 'standardLoopCharacteristics' then
-    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
-      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
-      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
-  else
-    spec := jsonb_build_object(
-      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
-      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
-      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
-      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
-      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
-      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
-      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
-  end if;
-  spec := jsonb_strip_nulls(spec);
-  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
-  if problem is not null then
-    return;
-  end if;
-  for v_part in
-    select k.name, k.drawn, spec ->> k.name as source
-      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
-                   ('output', 'output element')) k(name, drawn)
-     where spec ? k.name
+  for r_mapping in
+    select m.value ->> 'target' as target, m.value as mapping
+      from jsonb_array_elements(p_extensions -> 'mappings') with ordinality m(value, n)
+     where m.value ->> 'direction' = p_direction and not m.value ? 'script'
+     order by m.n
   loop
-    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
-    if problem is not null then
-      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
-      return;
+    select t.tree, t.problem into r_tree from bpm_core.mapping_tree(r_mapping.mapping) t;
+    if regexp_replace(coalesce(r_mapping.target, ''), '^=\s*', '') !~ '^([A-Za-z_$]|[^\u0001-\u007f])[^.]*(\.[^.]+)*$' then
+      problems := problems || format('the target %s of a mapping is no name', quote_literal(left(coalesce(r_mapping.target, ''), 100)));
+    elsif r_tree.problem is not null then
+      problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
+    else
+      mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
+        'target', regexp_replace(r_mapping.target, '^=\s*', ''),
+        'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
     end if;
-    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
   end loop;
-  if spec ? 'output' then
-    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
-  end if;
-  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
 end
 $$;
 
--- from 20_catalog/drawn_loops.sql
--- What the drawing says of every activity that is done more than once.
--- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
-create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
-returns table (owner_pos integer, spec jsonb, problem text, hint text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with loop as materialized (
-    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
-  child as (
-    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
-      from unnest(p_elements) c
-      join loop l on l.pos = c.parent
-     where c.space = 'bpmn'
-     group by c.parent)
-  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
-    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
-    left join child c on c.parent = l.pos
-    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
-   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
-$$;
-
 -- from 20_catalog/drawn_message.sql
--- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
--- or Zeebe's subscription; null is the business key.
--- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
+-- The message an element waits for, and its correlation key: on the element or the message (bpm:correlationKey), or Zeebe's subscription;
+-- null is the business key. A dotted path is kept as such, which is quick; anything else as a tree.
+-- Returns:  message_name, correlation_path (of a tree: its source), correlation (the tree), and problem: what is wrong with the key.
 create or replace function bpm_core.drawn_message(
   p_attributes jsonb, p_message_id text, p_message_name text, p_message_attributes jsonb, p_message_extensions jsonb,
-  out message_name text, out correlation_path text, out problem text)
+  out message_name text, out correlation_path text, out correlation jsonb, out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1650,7 +1700,11 @@ begin
   if v_source is not null then
     correlation_path := bpm_core.expression_path(v_source);
     if correlation_path is null then
-      problem := format('The correlation key %s is not a dotted path into the variables.', v_source);
+      select c.tree, format('The correlation key %s cannot be read: %s (position %s).', v_source, c.problem, c.at)
+        into correlation, problem
+        from bpm_core.compile_expression(v_source, v_source ~ '[$#]\{') c;
+      problem := case when correlation is null then problem end;
+      correlation_path := v_source;
     end if;
   end if;
 end
@@ -1733,6 +1787,27 @@ begin
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
+$$;
+
+-- from 20_catalog/drawn_wishes.sql
+-- What a node wishes for its task in attributes that may be expressions, in whichever dialect.
+-- Returns:  name, source; middle: of a priority, the number that means normal there.
+create or replace function bpm_core.drawn_wishes(p_attributes jsonb, p_extensions jsonb)
+returns table (name text, source text, middle integer)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select w.name, w.source, w.middle
+    from (values
+      ('assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), '')), null::integer),
+      ('groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), '')), null),
+      ('users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'), '')), null),
+      ('due', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,dueDate}'), '')), null),
+      ('follow_up', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,followUpDate}'), '')), null),
+      ('priority', coalesce(bpm_core.vendor_attribute(p_attributes, 'priority'), nullif(btrim(p_extensions #>> '{zeebe:priorityDefinition,priority}'), ''),
+                            nullif(btrim(p_attributes ->> 'camunda:taskPriority'), '')),
+       case when bpm_core.vendor_attribute(p_attributes, 'priority') is null and p_extensions #>> '{zeebe:priorityDefinition,priority}' is null then 0 else 50 end)) w(name, source, middle)
+   where w.source is not null
 $$;
 
 -- from 20_catalog/element_label.sql
@@ -1822,20 +1897,20 @@ end
 $$;
 
 -- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- The value of a compiled expression over variables, p_locals before them. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
 -- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb, p_locals jsonb default '{}')
 returns jsonb
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');
   elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
+  return bpm_core.evaluate_tree(p_tree, p_variables, p_locals, 200000);
 end
 $$;
 
@@ -2039,7 +2114,7 @@ begin
   if v_op = 'path' then
     return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
   elsif v_op = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');  -- stored trees may have lost their nulls
   elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
     return to_jsonb(bpm_core.compare_values(
       v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
@@ -2397,22 +2472,35 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with ignored as (
-    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
-           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
-                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
+    select 'ListenerIgnored' as code,
+           format('%s has a listener or script of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name')) as message,
            case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
       from unnest(p_elements) h
       join unnest(p_elements) x on x.parent = h.pos
       join unnest(p_elements) o on o.pos = h.parent
      where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
-       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script')
+       and not (x.tag = 'script' and o.tag = 'scriptTask')
      group by 1, 2, 3, 4
     union all
-    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
+    select 'MappingIgnored', format('%s has mappings that are not executed: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), m.names), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
-                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
-     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
+     cross join lateral (
+       select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
+         from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+     where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
+    union all
+    select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
+                                   bpm_core.element_label(n.tag, n.node_id, n.name), left(n.task_type, 100)), n.node_id, null
+      from unnest(p_nodes) n
+     where n.tag = 'scriptTask' and n.task_type = n.node_id and n.attributes ->> 'bpm:type' is null
+    union all
+    select 'ExpressionIgnored', format('%s has an expression that is not understood: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), u.problem), n.node_id, null
+      from unnest(p_nodes) n
+     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions - 'mappings', n.lane) b
+     cross join lateral unnest(b.unread) u(problem)
+     where n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask') and n.attributes::text || n.extensions::text ~ '[$#]\{|": "\s*='
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2466,25 +2554,6 @@ as $$
            case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
     from link l
    where case when l.throws then l.incoming else l.outgoing end = 0
-$$;
-
--- from 20_catalog/find_loop_faults.sql
--- What is wrong about multi-instance and loop activities.
-create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.kind is not null)
-  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
-    from node n where n.problem is not null
-  union all
-  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
-    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -2655,7 +2724,14 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
+    from node n
+   cross join lateral (
+     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
+     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
@@ -2797,11 +2873,13 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
+             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
+             when n.loop is not null then ' is multi-instance, which is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -3173,9 +3251,7 @@ returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select not exists (
-    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
-     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
+  select p_tree::text !~ '"op": "(?!(and|or|not|eq|ne|lt|le|gt|ge|empty|defined|path|value)")'
 $$;
 
 -- from 20_catalog/is_range.sql
@@ -3318,61 +3394,6 @@ begin
 end
 $$;
 
--- from 20_catalog/loop_node.sql
--- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
-create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := bpm_core.plain_node(
-    p_activity, p_node_id, p_tag, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
-    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
-begin
-  v_node.name := p_activity.name;
-  v_node.default_ref := p_activity.default_ref;
-  v_node.conditional := p_activity.conditional;
-  v_node.expressions := jsonb_build_object('loop', p_spec);
-  return v_node;
-end
-$$;
-
--- from 20_catalog/loop_problem.sql
--- What is wrong about loop characteristics before their expressions are looked at.
--- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
-create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
-                   where n.name ~ '[$#]\{|^\s*=' limit 1);
-begin
-  if p_tag = 'standardLoopCharacteristics' then
-    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
-      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
-    elsif not p_spec ?| array['while', 'maximum'] then
-      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
-      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
-    end if;
-  elsif not p_spec ?| array['collection', 'cardinality'] then
-    problem := 'it is multi-instance, but says neither over what nor how often';
-    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
-  elsif p_spec ?& array['collection', 'cardinality'] then
-    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
-    hint := 'Remove one.';
-  elsif p_spec ? 'into' <> p_spec ? 'output' then
-    problem := 'its output collection and its output element belong together, and one of them is missing';
-  elsif p_extensions ? 'flowable:variableAggregation' then
-    problem := 'its variable aggregation is not executed';
-    hint := 'Use bpm:outputCollection and bpm:outputElement.';
-  elsif v_name is not null then
-    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
-  end if;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3418,29 +3439,77 @@ as $$
 $$;
 
 -- from 20_catalog/map_values.sql
--- What mappings make of variables: one value per target, each from its compiled expression.
--- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+-- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
+-- p_mappings: [{"target": name or dotted path, "source": text, "tree": …}].
+-- Returns:  mapped, the variables the targets name; null when one is undecidable: then failed is that mapping (target, source), problem says so, and
+--           detail shows the values seen.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_mapping jsonb;
   v_value   jsonb;
 begin
   mapped := '{}'::jsonb;
-  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
     if v_value is null then
-      mapped := null;
       failed := v_mapping - 'tree';
+      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', v_mapping ->> 'target');
+      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
+                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
+      mapped := null;
       return;
     end if;
-    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+    mapped := bpm_core.put_value(mapped, string_to_array(v_mapping ->> 'target', '.'), v_value);
   end loop;
+  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
+    failed := '{}'::jsonb;
+    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
+    detail := '{}'::jsonb;
+    mapped := null;
+  end if;
+end
+$$;
+
+-- from 20_catalog/mapped_directions.sql
+-- The directions of mappings that are executed at an element.
+-- Returns:  {in,out}, {in}, {out} or {}.
+create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
+    when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
+    else '{}' end
+$$;
+
+-- from 20_catalog/mapping_tree.sql
+-- The tree of what one mapping gives: an expression or text, a list of them, or a map of them. Nothing at all is null.
+-- Returns:  tree, or problem with its position.
+create or replace function bpm_core.mapping_tree(p_mapping jsonb, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_mapping ? 'source' then
+    select case when btrim(p_mapping ->> 'source') = '' then '{"op": "value", "value": null}'::jsonb else c.tree end, c.problem || ' (position ' || c.at || ')'
+      into tree, problem
+      from bpm_core.compile_expression(p_mapping ->> 'source') c;
+    return;
+  end if;
+  select jsonb_build_object('op', case when p_mapping ? 'map' then 'context' else 'list' end, 'args', coalesce(jsonb_agg(c.tree order by e.n), '[]'),
+                            'keys', coalesce(jsonb_agg(e.key order by e.n), '[]')),
+         min(c.problem || ' (position ' || c.at || ')')
+    into tree, problem
+    from (select null as key, l.value, l.n from jsonb_array_elements_text(p_mapping -> 'list') with ordinality l(value, n)
+          union all
+          select m.key, m.value, m.n from jsonb_each_text(p_mapping -> 'map') with ordinality m(key, value, n)) e
+   cross join lateral bpm_core.compile_expression(e.value) c;
+  tree := bpm_core.timed_tree(tree);
 end
 $$;
 
@@ -3494,6 +3563,22 @@ begin
 end
 $$;
 
+-- from 20_catalog/name_list.sql
+-- Names out of a text with commas between, or a list of texts.
+-- Returns:  text[], '{}' of null; null when it is neither.
+create or replace function bpm_core.name_list(p_value jsonb)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case jsonb_typeof(p_value)
+    when 'null' then '{}'::text[]
+    when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
+    when 'number' then array[p_value #>> '{}']
+    when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
+      then array(select e from jsonb_array_elements_text(p_value) e) end end
+$$;
+
 -- from 20_catalog/node_rows.sql
 -- The rows of workflow_node for one compiled process.
 create or replace function bpm_core.node_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -3539,6 +3624,8 @@ language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
+    -- What most are needs no closer look.
+    when p_left ->> 'op' = 'path' and (p_right ->> 'op' = 'path' or jsonb_typeof(p_right -> 'value') = 'number') then null
     when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
     when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
       then 'a comparison stands between two values, not between conditions'
@@ -3572,21 +3659,6 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
--- from 20_catalog/output_names.sql
--- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
--- Returns:  jsonb {names, simple: it is one path and nothing else}.
-create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
-    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
-   cross join lateral (select p.path ->> 0 as name) n
-   where n.name is not null and n.name <> all (array_remove(p_known, null))
-     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
-$$;
-
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3595,6 +3667,8 @@ language sql immutable parallel safe
 as $$
   select case p_tag
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -3603,7 +3677,6 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
-    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -4359,6 +4432,17 @@ begin
 end
 $$;
 
+-- from 20_catalog/priority_level.sql
+-- The level of a priority: high, normal and low, or a number, of which p_middle is normal and more is high.
+-- Returns:  0 high, 1 normal, 2 low; null when it is none.
+create or replace function bpm_core.priority_level(p_value jsonb, p_middle integer)
+returns smallint
+language sql immutable parallel safe
+as $$
+  select (case lower(p_value #>> '{}') when 'high' then 0 when 'normal' then 1 when 'low' then 2
+          else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -4495,29 +4579,6 @@ begin
 end
 $$;
 
--- from 20_catalog/put_in_loop.sql
--- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
--- p_around: the node the activity is put into; p_host: the one its host is put into.
-create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_node;
-begin
-  if p_around is not null then
-    v_node.scope_id := p_around;
-    v_node.default_ref := null;
-    v_node.incoming := 1;
-    v_node.outgoing := 1;
-    v_node.conditional := 0;
-  end if;
-  v_node.attached_to := coalesce(p_host, v_node.attached_to);
-  return v_node;
-end
-$$;
-
 -- from 20_catalog/put_inside.sql
 -- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
 create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
@@ -4541,6 +4602,18 @@ begin
   end if;
   return v_node;
 end
+$$;
+
+-- from 20_catalog/put_value.sql
+-- Puts a value at a path of names into an object; what is no object on the way becomes one.
+create or replace function bpm_core.put_value(p_object jsonb, p_path text[], p_value jsonb)
+returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when cardinality(p_path) = 1 then x.object || jsonb_build_object(p_path[1], p_value)
+              else x.object || jsonb_build_object(p_path[1], bpm_core.put_value(x.object -> p_path[1], p_path[2:], p_value)) end
+    from (select case when jsonb_typeof(p_object) = 'object' then p_object else '{}' end as object) x
 $$;
 
 -- from 20_catalog/read_bpmn.sql
@@ -4625,7 +4698,7 @@ $$;
 
 -- from 20_catalog/read_pattern.sql
 -- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
--- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
+-- and is matched in time linear in the text: no back references and no looking around, no counts beyond 100, at most 300 characters.
 -- Returns:  pattern, or problem.
 create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
 language plpgsql immutable
@@ -4643,7 +4716,7 @@ begin
     problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
   elsif length(v_text) > 300 then
     problem := 'a pattern may have 300 characters';
-  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
+  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>=!]' or exists (
           select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
         or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
     problem := 'the pattern has forms that are not understood';
@@ -4848,7 +4921,9 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4857,7 +4932,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
@@ -4874,6 +4949,9 @@ as $$
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
     left join lateral (
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+    left join lateral (
+      select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5010,10 +5088,12 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- Mappings, headers and scripts are stored compiled.
+  v_drawn   jsonb := p_extensions - array['mappings', 'headers', 'script'];
   v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
   v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
 begin
-  if v_foreign = '{}' and p_extensions = '{}' then
+  if v_foreign = '{}' and v_drawn = '{}' then
     return v_own;
   end if;
   return v_own || jsonb_strip_nulls(jsonb_build_object(
@@ -5026,7 +5106,7 @@ begin
     'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
                          p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
     'drawn', nullif(v_foreign, '{}'),
-    'extensions', nullif(p_extensions, '{}')));
+    'extensions', nullif(v_drawn, '{}')));
 end
 $$;
 
@@ -5268,6 +5348,22 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/wish_problem.sql
+-- What is wrong with a wish that is a plain text. Dates are ISO 8601 dates or durations from the moment the task is offered; priorities are
+-- high, normal, low, or a number.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.wish_problem(p_name text, p_text text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_name in ('due', 'follow_up') and bpm_core.parse_timestamp(p_text) is null and bpm_core.parse_duration(p_text) is null
+      then format('%s date %s is neither an ISO 8601 date nor a duration', case p_name when 'due' then 'due' else 'follow-up' end, quote_literal(left(p_text, 50)))
+    when p_name = 'priority' and bpm_core.priority_level(to_jsonb(p_text), 50) is null
+      then format('priority %s is not high, normal or low, nor a number', quote_literal(left(p_text, 50))) end
+$$;
+
 -- from 20_catalog/wrap_bodies.sql
 -- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
 -- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
@@ -5303,51 +5399,6 @@ begin
     flows := flows || bpm_core.plain_flow(v_node, v_process.process_id || ':end-flow', v_body, v_process.process_id || ':end');
   end loop;
 end
-$$;
-
--- from 20_catalog/wrap_loops.sql
--- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
--- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
--- Returns:  nodes and flows, not yet lowered.
-create or replace function bpm_core.wrap_loops(
-  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with loop as materialized (
-    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, n.loop as tag, d.spec,
-           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
-      from unnest(p_nodes) n
-      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
-     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
-  node as (
-    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
-                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.pos as ord, 0 as added
-      from unnest(p_nodes) n
-      left join loop l on l.pos = n.pos and n.loop is not null
-      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
-    union all
-    select a.node, l.pos, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.loop_node(l.node, l.around, l.tag, l.spec), 1),
-       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
-       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
-  flow as (
-    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
-               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.pos as ord, 0 as added
-      from unnest(p_flows) f
-      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
-      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
-    union all
-    select a.flow, l.pos, a.ord
-      from loop l
-     cross join lateral (values
-       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
-       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
-  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
-         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
 $$;
 
 -- from 20_catalog/write_condition.sql
@@ -5400,7 +5451,7 @@ $$;
 
 -- from 20_catalog/write_equality.sql
 -- jsonpath of left == right. A missing value equals null and differs from everything else. Values of different types are undecidable,
--- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside any text.
+-- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside anything but null.
 create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
@@ -5427,7 +5478,7 @@ begin
   end if;
   v_x := bpm_core.write_typed(v_a -> 'path', '@ != null');
   v_y := bpm_core.write_typed(v_b -> 'path', '@ != null');
-  return format('((!(%5$s || %6$s) && ((!%1$s && !%2$s) || (%1$s && %2$s && %3$s == %4$s))) || ((%5$s || %6$s) && 1 == "1"))', v_x, v_y,
+  return format('((!%1$s && !%2$s) || (%1$s && %2$s && !(%5$s || %6$s) && %3$s == %4$s) || (%1$s && %2$s && (%5$s || %6$s) && 1 == "1"))', v_x, v_y,
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
@@ -5772,10 +5823,6 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
-  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
-  if cardinality(v_some) > 0 then
-    perform bpm_core.continue_loops(p_tenant_id, v_some);
-  end if;
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
@@ -5786,7 +5833,7 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
--- A boundary event that does not interrupt waits again at once.
+-- A boundary event that does not interrupt waits again at once. Output mappings of the event say what of the payload is taken over.
 -- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
@@ -5804,34 +5851,34 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id,
+           case when n.outputs is null then m.payload else bpm_core.message_patch(r.tenant_id, s.workflow_instance_id, t.scope_id, n.outputs, m.payload) end as payload
       from unnest(p_rows) r
      cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element, n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = r.tenant_id and m.id = (r.payload ->> 'message')::uuid offset 0) m
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id, d.payload),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
-           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
-      from consumed c
-      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
+           jsonb_build_object('message', c.message_id, 'name', c.name, 'variables', c.payload)
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, c.payload)
+      from consumed c),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, c.payload)
       from consumed c
-     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
                   c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
@@ -6001,59 +6048,6 @@ begin
     perform bpm_core.count_in_scopes(v_born, '{}');
   end if;
   return v_born;
-end
-$$;
-
--- from 40_flow/begin_loops.sql
--- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
--- goes on.
--- Returns:  moving[], the tokens of the items and the hosts that go on.
--- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
-create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_plans bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select p
-      from unnest(p_plans) p
-     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
-     where t.state = 'Waiting');
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
-    from unnest(v_plans) p;
-  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
-  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
-    from unnest(v_plans) p
-   where p.total > 0;
-  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
-  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
-    from unnest(v_plans) p
-   cross join lateral (
-     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
-       from jsonb_array_elements(p.items) with ordinality i(value, ord)
-      where (i.ord - 1) / 1000 >= p.created / 1000
-      group by (i.ord - 1) / 1000) e
-   where p.created < p.total and p.items is not null;
-  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
-                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
-  return bpm_core.open_items(array(
-           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
-             from unnest(v_plans) p
-            cross join lateral (
-              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
-              union all
-              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
-         || bpm_core.finish_loops(array(
-           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
 end
 $$;
 
@@ -6283,6 +6277,44 @@ begin
 end
 $$;
 
+-- from 40_flow/check_placement.sql
+-- May a token be placed at a node by hand? It must lie in the same scope and be one that a flow can bring a token to.
+-- Raises:   BP422 why not.
+create or replace function bpm_core.check_placement(p_token bpm_core.moving, p_node_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_from bpm_core.workflow_node;
+  r_to   bpm_core.workflow_node;
+  v_why  text;
+begin
+  select n.* into r_from
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_token.node_id;
+  select n.* into r_to
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_node_id;
+  v_why := case
+    when r_to.node_id is null then format('there is no node %L in its version', p_node_id)
+    when r_to.scope_node_id is distinct from r_from.scope_node_id
+      then format('%s lies %s, the token %s', p_node_id, coalesce('in ' || r_to.scope_node_id, 'outside of every sub-process'),
+                  coalesce('in ' || r_from.scope_node_id, 'outside of every sub-process'))
+    when r_to.kind in ('ParallelJoin', 'InclusiveJoin') then format('%s is a join, which counts what comes over each of its flows', p_node_id)
+    when r_to.kind in ('CompensationMark', 'CompensationDone') then format('%s belongs to compensation', p_node_id)
+    when r_to.incoming = 0 then format('no flow leads to %s (%s)', p_node_id, r_to.element) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Token %s cannot be moved from %s to %s: %s.', p_token.token_id, p_token.node_id, p_node_id, v_why),
+      jsonb_build_object('from', p_token.node_id, 'to', p_node_id, 'from_scope', r_from.scope_node_id, 'to_scope', r_to.scope_node_id),
+      'A token can be moved to any node within its sub-process that a flow leads to; to get into a join, skip the node before it.');
+  end if;
+end
+$$;
+
 -- from 40_flow/check_positions.sql
 -- The shape of positions as a caller hands them back: an object whose values are all of one JSON type.
 -- p_type: 'object' where each picker has one position, 'array' where each task type has one per priority level.
@@ -6487,7 +6519,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes, cancel_scopes and drop_loops.
+-- Writes:   as empty_scopes and cancel_scopes.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -6508,7 +6540,6 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
-  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -6584,38 +6615,6 @@ begin
 end
 $$;
 
--- from 40_flow/complete_items.sql
--- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  update bpm_core.token t
-     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_items) i
-   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
-    from unnest(p_items) i;
-  update bpm_core.workflow_instance w
-     set live_tokens = w.live_tokens - d.fewer
-    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
-   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
-  update bpm_core.scope s
-     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
-    from unnest(p_items) i
-   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
-end
-$$;
-
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -6642,79 +6641,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/continue_later.sql
--- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
--- Writes:   inbox.
-create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
-         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
-    from unnest(p_plans) p;
-end
-$$;
-
--- from 40_flow/continue_loops.sql
--- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
--- meanwhile is passed over.
--- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
-create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_chunk constant integer := 1000;
-  v_plans bpm_core.loop_plan[];
-  v_more  bpm_core.loop_plan[];
-begin
-  v_plans := array(
-    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
-               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
-      from unnest(p_rows) r
-     cross join lateral (select m.* from bpm_core.multi_instance m
-                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
-     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
-     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
-     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
-  if cardinality(v_plans) = 0 then
-    return;
-  end if;
-  -- items: how many of each begin now.
-  v_plans := array(
-    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
-               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
-      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
-  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
-  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
-  if cardinality(v_more) > 0 then
-    perform bpm_core.continue_later(v_more);
-  end if;
-  perform bpm_core.advance_isolated(bpm_core.open_items(array(
-    select row(p.host, p.visit, p.steps, e.index, p.total,
-               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
-      from unnest(v_plans) p
-     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -6762,15 +6688,15 @@ end
 $$;
 
 -- from 40_flow/correlation_key.sql
--- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- The key a path, or the tree of an expression, gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
 -- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
-create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
+create or replace function bpm_core.correlation_key(p_path text, p_tree jsonb, p_variables jsonb)
 returns text
-language plpgsql immutable
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text := bpm_core.text_value('=' || p_path, p_variables);
+  v_key text := case when p_tree is null then bpm_core.text_value('=' || p_path, p_variables) else bpm_core.evaluate_text(p_tree, p_variables) end;
 begin
   return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
@@ -6807,37 +6733,6 @@ begin
   select array_agg(c.id) filter (where c.live_tokens = 0) into v_empty
     from counted c;
   return coalesce(v_empty, '{}');
-end
-$$;
-
--- from 40_flow/count_items.sql
--- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
--- is counted as begun.
--- Returns:  loop_state[]. Writes: multi_instance.
-create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
-returns bpm_core.loop_state[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_hosts bpm_core.loop_state[];
-begin
-  v_hosts := array(
-    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
-               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
-      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
-                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
-                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
-              from unnest(p_items) i
-             group by (i.host).token_id) g);
-  update bpm_core.multi_instance m
-     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
-    from unnest(v_hosts) h
-   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
-  return v_hosts;
 end
 $$;
 
@@ -6901,7 +6796,7 @@ begin
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -6966,7 +6861,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7045,29 +6940,6 @@ begin
       from unnest(p_moving) m
       join bpm_core.token t on t.tenant_id = m.tenant_id and t.id = m.token_id
      where t.state not in ('Completed', 'Terminated'));
-end
-$$;
-
--- from 40_flow/drop_loops.sql
--- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
--- Writes:   multi_instance, multi_instance_part.
-create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
-  if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
-  end if;
 end
 $$;
 
@@ -7490,18 +7362,24 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with arrival as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
-           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows, c.round as collects,
+           greatest(c.round, coalesce(before.round, 0) + 1) - 1
            + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
       from unnest(p_arriving) a
      cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
                           where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
                             and p.flow_id = a.flow_id offset 0) p
-      left join lateral (
-        select j.round
-          from bpm_core.inclusive_join j
-         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
-        offset 0) j on true
+     cross join lateral (
+       select coalesce(
+         (select j.round
+            from bpm_core.inclusive_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id),
+         (select j.round + 1
+            from bpm_core.parallel_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+           order by j.round desc
+           limit 1),
+         1) as round offset 0) c
       left join lateral (
         select r.round
           from bpm_core.parallel_join_arrival r
@@ -7522,11 +7400,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];
@@ -7584,50 +7462,6 @@ begin
 end
 $$;
 
--- from 40_flow/enter_item_ends.sql
--- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
--- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
--- at its end and asks again when the incident is resolved.
--- Returns:  moving[], the tokens of the next items and the hosts that go on.
--- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
-create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
-  v_hosts  bpm_core.loop_state[];
-  v_closed uuid[];
-  v_alive  uuid[];
-begin
-  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
-    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
-    -- Judged again, since the counters the others saw had those in them.
-    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
-  elsif cardinality(v_items) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  perform bpm_core.complete_items(v_items);
-  v_hosts := bpm_core.count_items(v_items);
-  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
-  if cardinality(v_closed) > 0 then
-    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
-    -- What was closed may have held others of these hosts.
-    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
-    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
-  end if;
-  return bpm_core.open_items(array(
-           select row(h.host, h.visit, h.steps, h.done, h.total,
-                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
-             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
-         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
-end
-$$;
-
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -7643,32 +7477,6 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
-end
-$$;
-
--- from 40_flow/enter_multi_instances.sql
--- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
--- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
--- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
--- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
-create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_plans bpm_core.loop_plan[];
-  v_waits bpm_core.moving[];
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  v_plans := bpm_core.plan_loops(p_arriving);
-  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
-  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
-  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
-  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -7726,10 +7534,6 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'MultiInstance', 'StandardLoop' then
-      return bpm_core.enter_multi_instances(p_arriving);
-    when 'ItemEnd' then
-      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
@@ -8038,49 +7842,6 @@ begin
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
   end loop;
   return null;
-end
-$$;
-
--- from 40_flow/finish_loops.sql
--- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
--- the host goes on.
--- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
-create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now    timestamptz := bpm_core.now();
-  v_tenant text := ((p_hosts[1]).host).tenant_id;
-  v_hosts  uuid[];
-  v_host   bpm_core.loop_state;
-begin
-  if coalesce(cardinality(p_hosts), 0) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
-  update bpm_core.token t
-     set steps = h.steps
-    from unnest(p_hosts) h
-   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
-         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
-    from unnest(p_hosts) h
-   where not h.spec ? 'into';
-  foreach v_host in array p_hosts loop
-    continue when not v_host.spec ? 'into';
-    perform bpm_core.keep_output(v_host, v_now);
-  end loop;
-  perform bpm_core.drop_loops(v_tenant, v_hosts);
-  perform bpm_core.close_events(v_tenant, v_hosts);
-  return array(
-    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
-      from unnest(p_hosts) h);
 end
 $$;
 
@@ -8498,7 +8259,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -8786,87 +8547,6 @@ begin
 end
 $$;
 
--- from 40_flow/item_trouble.sql
--- Why an item of a multi-instance or a turn of a loop cannot end.
--- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
-create or replace function bpm_core.item_trouble(
-  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
-returns bpm_core.trouble
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_source text;
-begin
-  if p_verdict is null then
-    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
-    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_spec ? 'output' and p_output is null then
-    v_source := p_spec #>> '{output,source}';
-    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
-               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
-  elsif p_too_large then
-    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
-               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
-  end if;
-  return null;
-end
-$$;
-
--- from 40_flow/judge_items.sql
--- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
--- and the counters as they are with it.
--- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
-create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
-returns bpm_core.item_end[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
-begin
-  return array(
-    with item as materialized (
-      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
-             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
-             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
-             m.done as before, row_number() over (partition by h.id order by a.ordinality) as nth, m.output_bytes, s.variables as own
-        from unnest(p_arriving) with ordinality a
-       cross join lateral (select s.host_token_id, s.variables from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
-       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
-       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
-       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
-    -- Of all variables only those asked for, and once per host: a large collection among them would be copied for every item.
-    asked as materialized (
-      select i.*, first_value(v.variables) over (partition by (i.host).token_id order by i.nth) || i.own as variables
-        from item i
-        left join lateral (
-          select (select coalesce(jsonb_object_agg(k.name, v.variables -> k.name), '{}')
-                    from jsonb_array_elements_text(i.spec -> 'names') k(name) where v.variables ? k.name) as variables
-            from bpm_core.token_variables((i.host).tenant_id, (i.host).instance_id, (i.host).scope_id) v
-           where i.nth = 1 and i.spec ?| array['until', 'while', 'output']) v on true),
-    judged as materialized (
-      select a.*,
-             case when a.spec ? 'until' then bpm_core.evaluate_condition(a.spec #> '{until,tree}', a.variables || bpm_core.loop_counters(a.mode, a.total, a.before + a.nth))
-                  when a.spec ? 'while' then bpm_core.evaluate_condition(a.spec #> '{while,tree}', a.variables || jsonb_build_object(a.spec ->> 'counter', a.before + a.nth))
-                  else a.mode = 'Loop' end as verdict,
-             case when a.spec ? 'output' then bpm_core.evaluate(a.spec #> '{output,tree}', a.variables) end as output
-        from asked a),
-    weighed as (
-      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
-    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
-               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
-      from weighed w
-     order by w.ord);
-end
-$$;
-
 -- from 40_flow/keep_message.sql
 -- Stores a message under the lock of its key, as buffered for now.
 -- Returns:  uuid; null when its message_id is known. Writes: message.
@@ -8889,40 +8569,6 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
-end
-$$;
-
--- from 40_flow/keep_output.sql
--- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
--- Writes:   scope or workflow_instance (variables), history_event.
-create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_host  bpm_core.moving := p_host.host;
-  v_patch jsonb;
-begin
-  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
-    into v_patch
-    from (select s.mi_index as index, s.output
-            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
-           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
-          union all
-          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
-          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
-  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
-  if v_patch <> '{}' then
-    update bpm_core.workflow_instance w
-       set variables = w.variables || v_patch
-     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
-  end if;
 end
 $$;
 
@@ -9036,11 +8682,12 @@ begin
 end
 $$;
 
--- from 40_flow/leave_joins.sql
--- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
--- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
--- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
-create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
+-- from 40_flow/leave_join.sql
+-- Takes a token that waits at a join out of its round, as if it had never arrived. The tokens behind it over the same flow belong to later rounds, so
+-- only the last one can be taken.
+-- Raises:   BP422 another came over the same flow after it (detail: last_token).
+-- Writes:   parallel_join_arrival, parallel_join, inclusive_join. The instance is locked.
+create or replace function bpm_core.leave_join(p_token bpm_core.moving)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -9049,44 +8696,38 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_token bpm_core.moving;
-  v_round integer;
-  v_last  integer;
+  r_last record;
 begin
-  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
-    delete from bpm_core.parallel_join_arrival a
-     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
-    returning a.round into v_round;
-    continue when not found;
-    v_last := v_round;
-    loop
-      update bpm_core.parallel_join_arrival a
-         set round = v_last
-       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
-      exit when not found;
-      v_last := v_last + 1;
-    end loop;
-    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
-    delete from bpm_core.parallel_join j
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
-    update bpm_core.parallel_join j
-       set joined = j.joined - 1
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last;
+  select a.round, a.token_id into r_last
+    from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id
+   order by a.round desc
+   limit 1;
+  if r_last.token_id <> p_token.token_id then
+    perform bpm_core.fail('BP422', format('Token %s waits at join %s, and another came over the same flow after it.', p_token.token_id, p_token.node_id),
+      jsonb_build_object('flow', p_token.flow_id, 'last_token', r_last.token_id), 'Take the one that came last.');
+  end if;
+  delete from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id and a.round = r_last.round;
+  if p_token.kind = 'InclusiveJoin' then
     update bpm_core.inclusive_join j
-       set waiting = j.waiting - 1,
-           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
-      from bpm_core.workflow_instance w
-     cross join lateral (select f.place from bpm_core.inclusive_flow f
-                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
-                            and f.flow_id = v_token.flow_id offset 0) p
-     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
-       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id;
-  end loop;
+       set waiting = j.waiting - 1, blocked_by = null,
+           filled = case when j.round = r_last.round then set_bit(j.filled, f.place - f.first_place, 0) else j.filled end
+      from bpm_core.inclusive_flow f
+     where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+       and j.node_id = p_token.node_id
+       and f.tenant_id = j.tenant_id and f.workflow_version_id = p_token.version_id and f.node_id = j.node_id and f.flow_id = p_token.flow_id;
+    return;
+  end if;
+  delete from bpm_core.parallel_join j
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round and j.joined = 1;
+  update bpm_core.parallel_join j
+     set joined = j.joined - 1
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round;
 end
 $$;
 
@@ -9132,6 +8773,50 @@ begin
   -- What was closed may have held others of them.
   return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+end
+$$;
+
+-- from 40_flow/lift_token.sql
+-- Takes a token off the node it stands at, for an operator: locks its instance, closes what it offered (task, timers, waits, approval, incidents, the
+-- scope it is host of with everything inside), takes it out of a join it waits at.
+-- Returns:  moving, the token at its node. It is still in its old state; the caller says where it goes.
+-- Raises:   BP404 no such token. BP409 it has ended, or its instance has. BP422 as leave_join. BP423 its instance is suspended.
+-- Writes:   workflow_instance, and what close_waits and leave_join write. Locks: workflow_instance.
+create or replace function bpm_core.lift_token(p_tenant_id text, p_token_id uuid)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_token bpm_core.token;
+  v_token bpm_core.moving;
+begin
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no token %s.', coalesce(p_token_id::text, 'null')), null, 'bpm.get_process() lists the tokens of an instance.');
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_token.workflow_instance_id]);
+  perform bpm_core.check_running(p_tenant_id, r_token.workflow_instance_id);
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if r_token.state in ('Completed', 'Terminated') then
+    perform bpm_core.fail('BP409', format('Token %s is %s.', p_token_id, r_token.state), jsonb_build_object('state', r_token.state));
+  end if;
+  v_token := (
+    select row(r_token.tenant_id, r_token.workflow_instance_id, w.workflow_version_id, r_token.scope_id, r_token.id, r_token.node_id, r_token.via_flow_id,
+               n.kind)::bpm_core.moving
+      from bpm_core.workflow_instance w
+     cross join lateral (select n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r_token.node_id offset 0) n
+     where w.tenant_id = r_token.tenant_id and w.id = r_token.workflow_instance_id);
+  perform bpm_core.bump_instances(p_tenant_id, array[v_token.instance_id]);
+  if r_token.state = 'Waiting' and v_token.kind in ('ParallelJoin', 'InclusiveJoin') then
+    perform bpm_core.leave_join(v_token);
+  end if;
+  perform bpm_core.close_waits(array[v_token]);
+  return v_token;
 end
 $$;
 
@@ -9238,127 +8923,6 @@ begin
 end
 $$;
 
--- from 40_flow/loop_counters.sql
--- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
-create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
-returns jsonb
-language sql immutable
-as $$
-  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
-                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
-                            'numberOfTerminatedInstances', 0)
-    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
-$$;
-
--- from 40_flow/loop_declared.sql
--- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
--- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
--- Returns:  jsonb object, all null.
-create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select case when not p_spec ? 'output' then '{}'::jsonb else (
-    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
-      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
-     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
-$$;
-
--- from 40_flow/loop_element.sql
--- The element of a frozen collection that belongs to one item.
--- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
-create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
-returns jsonb
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  if not p_spec ?& array['collection', 'element'] then
-    return null;
-  end if;
-  return (
-    select p.items -> (p_index % 1000)
-      from bpm_core.multi_instance_part p
-     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
-end
-$$;
-
--- from 40_flow/loop_total.sql
--- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
--- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
-create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
-returns integer
-language sql immutable
-as $$
-  select case
-    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
-    when p_spec ? 'cardinality' then case
-      when jsonb_typeof(p_value) <> 'number' then null
-      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
-    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
-    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
-  end
-$$;
-
--- from 40_flow/loop_trouble.sql
--- Why a multi-instance or loop cannot begin, with the values seen.
--- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
-create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
-returns bpm_core.trouble
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_limit  constant integer := 150000;
-  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
-  v_source text := p_spec #>> array[v_what, 'source'];
-  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
-  v_detail jsonb;
-begin
-  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
-    return null;
-  end if;
-  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
-  if v_what = 'while' then
-    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
-  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
-    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
-                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
-               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
-  end if;
-  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
-               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
-             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
-end
-$$;
-
--- from 40_flow/loop_value.sql
--- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
--- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
-create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
-returns jsonb
-language sql volatile
-as $$
-  select case
-    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
-    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
-    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
-  end
-$$;
-
--- from 40_flow/loop_variables.sql
--- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
-create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
-         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
-$$;
-
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -9460,6 +9024,74 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/message_patch.sql
+-- What the output mappings of an event make of a message's payload.
+-- Returns:  jsonb object.
+-- Raises:   BP422 one cannot be evaluated: the message stays in the inbox, and becomes an incident when that does not pass.
+create or replace function bpm_core.message_patch(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_payload jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_mapped record;
+begin
+  select m.mapped, m.problem, m.detail
+    into r_mapped
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || p_payload) m;
+  if r_mapped.problem is not null then
+    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
+  end if;
+  return r_mapped.mapped;
+end
+$$;
+
+-- from 40_flow/move_token.sql
+-- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
+-- the node is entered anew. The same node again is entered anew as well.
+-- Returns:  one row: token_id, node_id and state where it came to rest, instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 not there, and why; a reason too long; BP423 suspended.
+-- Writes:   token, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.move_token(p_token_id uuid, p_node_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz;
+  v_token bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  perform bpm_core.check_placement(v_token, p_node_id);
+  v_now := bpm_core.now();
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
 
 -- from 40_flow/next_inbox_rows.sql
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
@@ -9683,55 +9315,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_items.sql
--- Opens a scope for each item, with its own variables and a token that leaves the start inside.
--- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
-create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
-begin
-  if coalesce(cardinality(p_items), 0) = 0 then
-    return '{}'::bpm_core.moving[];
-  end if;
-  with item as materialized (
-    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
-           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
-      from unnest(p_items) i),
-  scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
-    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
-           nullif(i.total, 2147483647), i.visit
-      from item i),
-  kept as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
-    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
-      from item i),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
-           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
-      from item i),
-  counted as (
-    update bpm_core.workflow_instance w
-       set live_tokens = w.live_tokens + d.more
-      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
-     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from item i;
-  return v_born;
-end
-$$;
-
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -9762,12 +9345,6 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
-        ('loops', array(
-          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
-                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
-           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -9932,11 +9509,11 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, n.correlation, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
@@ -10214,52 +9791,6 @@ begin
     from_at := coalesce(p_position.reached_at, '-infinity');
     from_id := coalesce(p_position.reached_id, from_id);
   end if;
-end
-$$;
-
--- from 40_flow/plan_loops.sql
--- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
--- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
-create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
-returns bpm_core.loop_plan[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_chunk constant integer := 1000;
-begin
-  return array(
-    with host as materialized (
-      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
-             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
-        from unnest(p_hosts) with ordinality h
-       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
-       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
-                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
-    counted as materialized (
-      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
-             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
-             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
-        from host h),
-    placed as materialized (
-      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
-        from counted c
-        left join lateral (
-          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
-                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
-            from bpm_core.workflow_instance w
-           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
-    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
-               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
-               case when p.spec ? 'collection' then p.value end,
-               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
-      from placed p
-     order by p.ord);
 end
 $$;
 
@@ -10904,6 +10435,60 @@ begin
 end
 $$;
 
+-- from 40_flow/skip_node.sql
+-- Lets a token leave its node by hand, as if what it waits for there were done: by the only flow, or the one named. What it offered is closed; variables
+-- are patched as a task's would be.
+-- Returns:  one row: token_id, node_id and state where it came to rest (of one that ended: where), instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 no flow leaves the node, several do and none is named, variables refused, reason too
+--           long; BP423 suspended.
+-- Writes:   token, workflow_instance, scope, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.skip_node(
+  p_token_id uuid, p_variables jsonb default '{}', p_flow_id text default null, p_reason text default null, p_actor text default null,
+  p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_variables jsonb;
+  v_token     bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  p_variables := coalesce(p_variables, '{}');
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  v_variables := bpm_core.decode_variables(p_variables);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  v_token.flow_id := bpm_core.way_out(v_token, p_flow_id);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, bpm_core.now(), 'NodeSkipped', p_token_id, v_token.node_id, t.state::text, v_actor,
+         jsonb_strip_nulls(jsonb_build_object('flow', v_token.flow_id, 'reason', p_reason)) || jsonb_build_object('variables', v_variables)
+         || bpm_core.local_names(p_tenant_id, v_token.scope_id, v_variables)
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SkipNode', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'node', v_token.node_id, 'flow', v_token.flow_id,
+                       'names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  update bpm_core.workflow_instance w
+     set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_token.scope_id, v_variables)
+   where w.tenant_id = p_tenant_id and w.id = v_token.instance_id;
+  update bpm_core.token t
+     set state = 'Executing', ready_at = null, steps = 0, version = t.version + 1, updated_at = bpm_core.now()
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.advance_isolated(array[v_token]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
 -- from 40_flow/start_event_subs.sql
 -- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
 -- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
@@ -11534,6 +11119,26 @@ begin
 end
 $$;
 
+-- from 40_flow/token_place.sql
+-- Where a token is, for the answers of operators' calls.
+-- Returns:  one row: token_id, node_id, state, instance_status.
+create or replace function bpm_core.token_place(p_tenant_id text, p_token_id uuid)
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.id, t.node_id, t.state::text, w.status::text
+    from bpm_core.token t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+end
+$$;
+
 -- from 40_flow/token_reach.sql
 -- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
 -- comes over the flow it is on. Called in FROM, where it is inlined.
@@ -11692,6 +11297,39 @@ begin
 end
 $$;
 
+-- from 40_flow/way_out.sql
+-- The flow by which a skipped node is left: the only one, or the one that is named.
+-- Returns:  text, its id.
+-- Raises:   BP422 there is none, there are several and none is named, or the one named does not leave the node.
+create or replace function bpm_core.way_out(p_token bpm_core.moving, p_flow_id text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_flows text[] := array(
+    select f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_token.tenant_id and f.workflow_version_id = p_token.version_id and f.source_id = p_token.node_id
+     order by f.ord);
+  v_why   text;
+begin
+  v_why := case
+    when cardinality(v_flows) = 0 then 'no flow leaves it'
+    when p_flow_id is null and cardinality(v_flows) > 1 then format('%s flows leave it; name one', cardinality(v_flows))
+    when p_flow_id <> all (v_flows) then format('flow %s does not leave it', p_flow_id) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Node %s cannot be skipped: %s.', p_token.node_id, v_why),
+      jsonb_build_object('node', p_token.node_id, 'flows', v_flows),
+      case when cardinality(v_flows) > 0 then 'p_flow_id names one of: ' || array_to_string(v_flows, ', ') || '.' end);
+  end if;
+  return coalesce(p_flow_id, v_flows[1]);
+end
+$$;
+
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -11722,9 +11360,10 @@ $$;
 
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
--- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
--- Writes:   task_instance, execution, result, history_event: one row each per answer.
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -11735,6 +11374,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -11755,7 +11395,12 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash),
+              a.variables, a.output, a.content_hash, t.outputs, t.input),
+  mapped as materialized (
+    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
+      from done d
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
+                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -11769,23 +11414,28 @@ begin
     select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
            d.token_id, d.node_id, d.worker_id,
            case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
-                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
-      from done d
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
+      from mapped d
      cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
-    into v_accepted
-    from done d;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
+           filter (where d.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped d;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   return coalesce(v_accepted, '{}');
 end
 $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's.
--- Returns:  accepted.
+-- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
--- Writes:   task_instance, execution, result, history_event, audit_event.
+-- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
 returns bpm_core.accepted
 language plpgsql volatile
@@ -11797,18 +11447,31 @@ as $$
 declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
+  v_patch     jsonb := v_variables;
+  v_problem   text;
+  v_detail    jsonb;
+  v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.outputs is not null then
+    select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
+      from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
-          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
+  v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
+    return null;
+  end if;
+  return v_accepted;
 end
 $$;
 
@@ -11868,6 +11531,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
@@ -11879,16 +11543,26 @@ begin
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
+  mapped as materialized (
+    select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail
+      from standing s
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, s.workflow_instance_id, s.scope_id, s.outputs, s.input, s.variables) m
+                          where s.outputs is not null offset 0) m on true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
-           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
-           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
-      from standing s
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.patch)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.patch) end
+      from mapped s
      order by s.n)
-  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
-    into v_accepted
-    from standing s;
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id)::bpm_core.accepted order by s.n) filter (where s.problem is null),
+         array_agg(row(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id), s.problem, s.detail)::bpm_core.unmapped)
+           filter (where s.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped s;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   if v_accepted is not null then
     perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
   end if;
@@ -12095,8 +11769,9 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
-         w.status = 'Suspended'
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                        || coalesce(l.input, '{}'),
+         coalesce(l.headers, '{}'), w.status = 'Suspended'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -12109,14 +11784,14 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task; none when nothing is due.
+-- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -12140,7 +11815,7 @@ begin
   end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables
+         c.lease_until, c.variables, c.headers
     from unnest(v_claimed) c;
 end
 $$;
@@ -12402,7 +12077,9 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    if v_accepted.task_id is not null then
+      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    end if;
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
@@ -12540,7 +12217,8 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12550,28 +12228,51 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12581,24 +12282,44 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
@@ -12888,6 +12609,39 @@ begin
 end
 $$;
 
+-- from 50_work/mapped_outputs.sql
+-- What a completed task's output mappings make of what it brought: they see the variables, its inputs, and that, the nearest last.
+-- Returns:  one row: patch, or problem and detail, which keeps what was brought, so that resolving the incident maps it again.
+create or replace function bpm_core.mapped_outputs(
+  p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_input jsonb, p_brought jsonb, out patch jsonb, out problem text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  select m.mapped, m.problem, m.detail || jsonb_build_object('brought', p_brought)
+    into patch, problem, detail
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
+end
+$$;
+
+-- from 50_work/moment_of.sql
+-- The moment a value names: an ISO 8601 date with or without time, or a duration from now.
+-- Returns:  timestamptz; null when it is neither.
+create or replace function bpm_core.moment_of(p_value jsonb)
+returns timestamptz
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when jsonb_typeof(p_value) = 'string'
+    then coalesce(bpm_core.parse_timestamp(p_value #>> '{}'), bpm_core.now() + bpm_core.parse_duration(p_value #>> '{}')) end;
+end
+$$;
+
 -- from 50_work/next_due.sql
 -- When should a worker of these types ask again?
 -- Returns:  timestamptz: now when something is ready, else when the next task becomes ready; null when none is planned.
@@ -12939,7 +12693,8 @@ $$;
 
 -- from 50_work/offer_tasks.sql
 -- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
--- Writes:   task_instance.
+-- What cannot be evaluated stops the token; what waited on it is closed.
+-- Writes:   task_instance; incident and what close_waits writes.
 create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
 returns void
 language plpgsql volatile
@@ -12948,19 +12703,42 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_troubles bpm_core.trouble[];
 begin
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
-    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
+  with offer as materialized (
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
+           o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(
+           row(o.tenant_id, o.workflow_instance_id, o.workflow_version_id, o.scope_id, o.id, o.node_id, o.via_flow_id, null)::bpm_core.moving,
+           (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
 end
 $$;
 
@@ -13169,6 +12947,53 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/redo_outputs.sql
+-- Evaluates the output mappings of a completed task again, from what it brought: what resolving their incident means. The work is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   history_event, workflow_instance, and what the path ahead writes; incident.
+create or replace function bpm_core.redo_outputs(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task    bpm_core.task_instance;
+  v_patch   jsonb;
+  v_problem text;
+  v_detail  jsonb;
+begin
+  if not p_incident.detail ? 'completed' then
+    return false;
+  end if;
+  select t.* into r_task
+    from bpm_core.task_instance t
+   where t.tenant_id = p_incident.tenant_id and t.id = (p_incident.detail ->> 'completed')::uuid and t.state = 'Completed';
+  if not found then
+    return false;
+  end if;
+  select coalesce(m.patch, '{}'), m.problem, m.detail
+    into v_patch, v_problem, v_detail
+    from bpm_core.mapped_outputs(r_task.tenant_id, r_task.workflow_instance_id, r_task.scope_id, r_task.outputs, r_task.input, p_incident.detail -> 'brought') m;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(r_task.tenant_id, array[row(
+      row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted,
+      v_problem, v_detail)::bpm_core.unmapped]);
+    return true;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (r_task.tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'TaskCompleted', r_task.token_id, r_task.node_id, p_actor,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'variables', v_patch)
+          || bpm_core.local_names(r_task.tenant_id, r_task.scope_id, v_patch));
+  perform bpm_core.continue_accepted(r_task.tenant_id, array[
+    row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
+  return true;
 end
 $$;
 
@@ -13390,6 +13215,28 @@ begin
 end
 $$;
 
+-- from 50_work/stop_unmapped.sql
+-- Stops the tokens of completed tasks whose output mappings could not be evaluated. What else waited on them is closed: the task is done.
+-- Writes:   token, incident, history_event, and what close_events writes.
+create or replace function bpm_core.stop_unmapped(p_tenant_id text, p_unmapped bpm_core.unmapped[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.close_events(p_tenant_id, array(select (u.task).token_id from unnest(p_unmapped) u));
+  perform bpm_core.open_incidents(array(
+    select bpm_core.task_trouble(
+             row(p_tenant_id, (u.task).instance_id, null, (u.task).scope_id, (u.task).token_id, (u.task).node_id, t.via_flow_id, null)::bpm_core.moving,
+             u.problem, u.detail || jsonb_build_object('completed', (u.task).task_id))
+      from (select p_tenant_id as tenant_id, (u.task).token_id, u.* from unnest(p_unmapped) u offset 0) u
+     cross join lateral (select t.via_flow_id from bpm_core.token t where t.tenant_id = u.tenant_id and t.id = u.token_id offset 0) t));
+end
+$$;
+
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
@@ -13419,6 +13266,62 @@ begin
   returning t.* into r_task;
   return r_task;
 end
+$$;
+
+-- from 50_work/task_settings.sql
+-- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+create or replace function bpm_core.task_settings(
+  p_expressions jsonb, p_variables jsonb,
+  out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
+  out priority_level smallint, out problem text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name  text;
+  v_wish  jsonb;
+  v_value jsonb;
+  v_sound boolean;
+begin
+  if p_expressions ? 'inputs' then
+    select m.mapped, m.problem, m.detail into input, problem, detail from bpm_core.map_values(p_expressions -> 'inputs', p_variables) m;
+    if problem is not null then
+      return;
+    end if;
+  end if;
+  for v_name, v_wish in select e.key, e.value from jsonb_each(p_expressions) e where e.key not in ('inputs', 'outputs') loop
+    v_value := bpm_core.evaluate(v_wish -> 'tree', p_variables, coalesce(input, '{}'));
+    continue when v_value = 'null';
+    if bpm_core.is_hidden(v_value) then
+      v_value := null;
+    end if;
+    case v_name
+      when 'assignee' then v_sound := jsonb_typeof(v_value) in ('string', 'number'); assignee := case when v_sound then nullif(v_value #>> '{}', '') end;
+      when 'groups' then candidate_groups := bpm_core.name_list(v_value); v_sound := candidate_groups is not null;
+      when 'users' then candidate_users := bpm_core.name_list(v_value); v_sound := candidate_users is not null;
+      when 'due' then due_at := bpm_core.moment_of(v_value); v_sound := due_at is not null;
+      when 'follow_up' then follow_up_at := bpm_core.moment_of(v_value); v_sound := follow_up_at is not null;
+      else priority_level := bpm_core.priority_level(v_value, (v_wish ->> 'middle')::integer); v_sound := priority_level is not null;
+    end case;
+    if v_sound is not true then
+      problem := format('the %s %s cannot be evaluated', replace(v_name, '_', ' '), v_wish ->> 'source');
+      detail := jsonb_build_object('expression', v_wish ->> 'source', 'seen', bpm_core.describe_tree(v_wish -> 'tree', p_variables || coalesce(input, '{}')));
+      return;
+    end if;
+  end loop;
+end
+$$;
+
+-- from 50_work/task_trouble.sql
+-- Says why a task could not be offered, or what it brought not be taken over.
+-- Returns:  trouble, code ExpressionUndecidable.
+create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
+returns bpm_core.trouble
+language sql immutable
+as $$
+  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -14261,7 +14164,7 @@ end
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
--- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
+-- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
 -- Writes:   outbox, history_event; incident.
 create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
@@ -14281,33 +14184,34 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
+      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
       payload, payload_hash, available_at, max_attempts, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
       from sending s
-     where s.destination_id is not null),
+     where s.destination_id is not null and s.problem is null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
            jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
       from sending s
-     where s.destination_id is not null)
+     where s.destination_id is not null and s.problem is null)
   select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
-                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
-         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
-                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
-           filter (where s.destination_id is null)
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null and s.problem is null),
+         array_agg(case when s.problem is not null then bpm_core.task_trouble(s.token, s.problem, s.detail) else row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble end)
+           filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
   perform bpm_core.open_incidents(v_troubles);
@@ -15360,7 +15264,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -15392,11 +15296,7 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open'
-      union all
-      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
-        from bpm_core.multi_instance m
-       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -15466,7 +15366,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'ScopeCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -15697,8 +15597,6 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
-  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
-  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -15707,38 +15605,6 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-$$;
-
--- from 80_operation/invariant_i_27_loops.sql
--- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
--- items to come of a parallel one have their row in the inbox.
-create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
-           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
-                              'host', h.state, 'host_node', h.node_id))
-    from bpm_core.multi_instance m
-    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
-    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
-                 from bpm_core.scope s
-                where s.tenant_id = p_tenant_id and s.mi_index is not null
-                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
-    left join (select i.payload ->> 'host' as host
-                 from bpm_core.inbox i
-                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
-                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
-   cross join lateral (values
-     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
-        or h.workflow_instance_id <> m.workflow_instance_id),
-     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
-     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
-     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
-        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
-     ) x(rule, broken)
-   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -15927,11 +15793,6 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
-  union all
-  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
-    from bpm_core.multi_instance_part p
-    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
-   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
@@ -16361,19 +16222,20 @@ as $$
       from reaching r
       join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
      where r.node_id <> r.join_id),
-  blocked as (
-    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+  elsewhere as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, w.workflow_version_id, w.flows, k.id, k.node_id as at_id, k.via_flow_id
       from waits w
       join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
-       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
-     cross join lateral (
-       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
-         from (select r.flow_id
-                 from reaching r
-                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
-               union all
-               select k.via_flow_id where k.node_id = w.node_id) x) c
-     group by w.workflow_instance_id, w.scope_id, w.node_id)
+     where k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')),
+  comes as (
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, bool_or(r.flow_id = any (e.flows)) as over_filled
+      from elsewhere e
+      join reaching r on r.workflow_version_id = e.workflow_version_id and r.join_id = e.node_id and r.node_id = e.at_id
+     where e.at_id <> e.node_id
+     group by e.workflow_instance_id, e.scope_id, e.node_id, e.id
+    union all
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, e.via_flow_id = any (e.flows) from elsewhere e where e.at_id = e.node_id),
+  blocked as (select distinct c.workflow_instance_id, c.scope_id, c.node_id from comes c where not c.over_filled)
   select w.workflow_instance_id, w.node_id, x.rule,
          jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
     from waits w
@@ -16382,7 +16244,7 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+     ('may fire, but did not', b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;
 
@@ -16649,7 +16511,9 @@ select t.tenant_id,
        t.assignee,
        t.candidate_groups,
        t.due_at,
-       t.follow_up_at
+       t.follow_up_at,
+       t.candidate_users,
+       t.headers
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -16810,13 +16674,13 @@ select s.tenant_id,
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
-             when h.kind = 'TokenParked' then 'Ready'
+             when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -16825,7 +16689,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -16880,11 +16744,13 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
+  ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
