@@ -7243,7 +7243,7 @@ begin
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
@@ -9933,7 +9933,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;
 
@@ -10943,8 +10943,9 @@ $$;
 
 -- from 40_flow/throw_to_callers.sql
 -- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+-- p_ends: the thrower is at an error end event, where its token ends; else it is at an activity and is terminated with all others.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as complete_tokens and fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[], p_ends boolean)
 returns bpm_core.thrown[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10960,6 +10961,9 @@ begin
     if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
       continue;
     elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      if p_ends then
+        perform bpm_core.complete_tokens(array[v_thrown.token]);
+      end if;
       perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
                                       jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
     else
