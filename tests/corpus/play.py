@@ -51,7 +51,8 @@ class Run:
     steps: int = 0
     incidents: list[str] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)
-    flows: set[str] = field(default_factory=set)
+    flows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Flows taken, with the variables there were when each was taken first."""
     seen: list[tuple[str, str]] = field(default_factory=list)
     """(token, node) of every row of history at a node."""
     visits: Counter[str] = field(default_factory=Counter)
@@ -115,12 +116,12 @@ class Play:
             self._step(run, state, player)
         return run
 
-    def finish(self, run: Run) -> None:
-        """Cancel a run that did not end, and what timers and signals started beside it."""
+    def clear(self, reason: str) -> None:
+        """Cancel what has not ended: the run, and what timers and signals started beside it."""
         for code in self.drawing.processes:
             for instance in self.engine.instances(code, running=True):
-                self.engine.call("cancel_process", process_instance_id=instance,
-                                 reason=run.reason or None, actor=WORKER)  # fmt: skip
+                self.engine.call("cancel_process", process_instance_id=instance, reason=reason,
+                                 actor=WORKER)  # fmt: skip
         self.engine.settle()
 
     # -- starting ------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ class Play:
                         f"incident {detail.get('code')} at {node}: {detail.get('message')}"
                     )
             if isinstance(detail.get("flow"), str):
-                run.flows.add(detail["flow"])
+                run.flows.setdefault(detail["flow"], state["instance"]["variables"])
             if node and row["kind"] not in _NOT_A_VISIT:
                 run.visited.add(node)
                 run.seen.append((str(row["token_id"]), node))
