@@ -455,9 +455,8 @@ class Crowd:
         """A process was called; the reference must have called it as well, with the same."""
         reference = case.reference
         assert reference is not None
-        calls = [
-            call for call in reference.calls if call.node == row["node"] and not call.token.name
-        ]
+        place = (row["node"], case.path(row["scope"]))
+        calls = [c for c in reference.calls if (c.node, reference.path(c.token)) == place]
         if not calls:
             raise Disagreement(case.report({f"{row} was not called": (None, None)}))
         call = calls[0]
