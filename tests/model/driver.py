@@ -31,6 +31,9 @@ from tests.support.database import TestDatabase
 SESSIONS = 3
 GRAPHS_PER_FILE = 10
 ROUNDS = 60
+CALM = 15
+"""After how many rounds only what must be done is done."""
+
 PATIENCE = 8
 """How often a task is done in one instance before loops are left."""
 
@@ -99,6 +102,7 @@ class Case:
     instance: str
     key: str
     variables: Row
+    process: str | None = None
     caller: Callable[[str, str], bool] | None = None
     reference: Interpreter | None = None
     passed: Counter[str] = field(default_factory=Counter)
@@ -176,6 +180,7 @@ class Crowd:
         self.calls: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.seen = 0
+        self.calm = False
         self.lock = threading.Lock()
 
     def close(self) -> None:
@@ -239,11 +244,17 @@ class Crowd:
 
         def work(session: Session, chance: random.Random) -> None:
             acts: list[Callable[[Session, random.Random], None]] = [
-                *(self.work, self.work, self.work, self.persons, self.tick, self.post, self.mend)
+                *(self.work, self.work, self.work, self.persons, self.tick, self.post, self.mend),
+                self.hold,
             ]
             try:
                 for _ in range(calls):
-                    chance.choice(acts)(session, chance)
+                    try:
+                        chance.choice(acts)(session, chance)
+                    except psycopg.OperationalError:
+                        if not session.conn.closed:
+                            raise
+                        self.killed(session)
             except BaseException as error:
                 wrong.append(error)
 
@@ -271,17 +282,19 @@ class Crowd:
             self.calls[name] += 1
         try:
             return session.do(query, *params)
-        except psycopg.OperationalError:
-            if not session.conn.closed:
-                raise
-            with self.lock:
-                self.calls["killed"] += 1
-            session.reconnect()
-            return []
         except psycopg.DatabaseError as error:
+            if session.conn.closed:
+                self.killed(session)
+                return []
             if (error.sqlstate or "").startswith("BP4") or error.sqlstate in ("55P03", "40P01"):
                 return []
             raise
+
+    def killed(self, session: Session) -> None:
+        """Its backend was terminated: a session begins anew."""
+        with self.lock:
+            self.calls["killed"] += 1
+        session.reconnect()
 
     def answer(self, task: Row, chance: random.Random) -> Row:
         """What a worker says of a task; kept, since nobody may learn whether it arrived."""
@@ -366,18 +379,21 @@ class Crowd:
         """Send messages: to waits that are there, and at random, kept for a while or not."""
         waits = self.call(
             session,
-            "select s.name, s.kind, s.correlation_key as key"
-            " from bpm_core.subscription s, bpm.api_version() v where s.state = 'Open' limit 100",
+            "select s.name, s.kind, s.correlation_key as key, s.node_id as node"
+            " from bpm_core.subscription s, bpm.api_version() v"
+            " where s.state = 'Open' order by random() limit 100",
         )
-        keys = [(row["name"], row["key"], row["kind"]) for row in waits]
-        keys = chance.sample(keys, min(len(keys), chance.choice((1, 5, 20))))
-        cases = list(self.cases.values())
-        keys += [(chance.choice(NAMES), chance.choice(cases).key, "Message") for _ in range(2)]
+        # What begins something beside others is left alone in the end: it could go on for ever.
+        wanted = [w for w in waits if not self.calm or self.nodes[w["node"]].interrupting]
+        keys = [(wait["name"], wait["key"], wait["kind"]) for wait in wanted]
+        keys = keys[: chance.choice((1, 5, 20))]
+        if not self.calm:
+            some = chance.choices(list(self.cases.values()), k=2)
+            keys += [(chance.choice(NAMES), case.key, "Message") for case in some]
         for name, key, kind in keys:
             payload = {chance.choice(GIVEN): chance.randint(0, 9)}
             if kind == "Signal":
-                # What begins something beside others would have them waiting for ever.
-                if name.endswith(ALARM) and chance.random() < 0.9:
+                if name.endswith(ALARM) and chance.random() < 0.7:
                     continue
                 query = "select bpm.broadcast_signal(%s, %s)"
                 self.call(session, query, name, json.dumps(payload))
@@ -387,6 +403,23 @@ class Crowd:
                 "select * from bpm.correlate_message(%s, %s, %s, %s::interval)",
                 *(name, key, json.dumps(payload), chance.choice(("0", "0", "1 hour"))),
             )
+
+    def hold(self, session: Session, chance: random.Random) -> None:
+        """Hold an instance while messages for it come: they go through its inbox."""
+        case = chance.choice(list(self.cases.values()))
+        if self.calm or case.process is None:
+            return
+        session.begin()
+        values = json.dumps({chance.choice(GIVEN): chance.randint(0, 9)})
+        if self.call(session, "select bpm.set_variables(%s, %s)", case.process, values):
+            for name in NAMES:
+                payload = json.dumps({chance.choice(GIVEN): chance.randint(0, 9)})
+                query = "select * from bpm.correlate_message(%s, %s, %s, '0')"
+                with self.lock:
+                    self.observer.do(query, name, case.key, payload)
+            session.commit()
+        else:
+            session.rollback()
 
     def mend(self, session: Session, chance: random.Random) -> None:
         """Somebody looks after incidents; not always is anything mended first."""
@@ -587,6 +620,7 @@ class Crowd:
         self.start(times)
         rounds = ROUNDS * (4 if kills else 1)
         for n in range(rounds):
+            self.calm = n > CALM
             self.round(6, kills=kills and n % 3 == 0)
             self.observer.do("select bpm.run_until_idle()")
             self.follow()

@@ -611,7 +611,7 @@ class Interpreter:
 
     def _error_end(self, token: Token, node: Node) -> Leaving:
         leaving = self._throw(token, "error", node.rule)
-        if token.state != "stuck":
+        if token.state != "stuck" or self.status == "Failed":
             self.passed[node.id] += 1
             self._die(token)
         return leaving
