@@ -525,7 +525,7 @@ $$;
 
 -- from 20_catalog/bpmn_events.sql
 -- The event definitions of all events, those by reference resolved.
--- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and of a single one its attributes,
+-- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and its attributes (of several an array definitions, each with its event),
 --           with the timer's rule as timer_kind and timer_rule, and ref, the local id it points to.
 create or replace function bpm_core.bpmn_events(p_elements bpm_core.bpmn_element[])
 returns table (node_pos integer, event text, definition jsonb)
@@ -550,19 +550,24 @@ as $$
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
   ),
-  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
-  select d.node_pos,
-         case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
-         case when count(*) = 1 then
-           (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
-             'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
-             'timer_rule', min(t.rule),
-             'condition', min(c.source),
-             'definition_pos', min(d.pos)))
-         end
-    from drawn d left join timer t on t.pos = d.pos
-    left join condition c on c.pos = d.pos
-   group by d.node_pos
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent),
+  single as (
+    select d.node_pos, d.at, regexp_replace(d.tag, 'EventDefinition$', '') as event,
+           d.attributes || jsonb_strip_nulls(jsonb_build_object(
+             'timer_kind', case t.tag when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
+             'timer_rule', t.rule,
+             'condition', c.source,
+             'definition_pos', d.pos)) as definition
+      from drawn d
+      left join timer t on t.pos = d.pos
+      left join condition c on c.pos = d.pos
+  )
+  select s.node_pos,
+         case when count(*) > 1 then 'several' else min(s.event) end,
+         case when count(*) > 1 then jsonb_build_object('definitions', jsonb_agg(jsonb_build_object('event', s.event, 'definition', s.definition) order by s.at))
+              else (array_agg(s.definition))[1] end
+    from single s
+   group by s.node_pos
 $$;
 
 -- from 20_catalog/bpmn_extensions.sql
@@ -1124,7 +1129,8 @@ declare
 begin
   processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
   v_drawn := bpm_core.draft_nodes(p_elements);
-  v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
+  select x.nodes, x.flows into v_drawn, v_lines from bpm_core.expand_events(v_drawn, bpm_core.draft_flows(p_elements, v_drawn)) x;
+  v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
@@ -2137,6 +2143,110 @@ begin
 end
 $$;
 
+-- from 20_catalog/expand_catch.sql
+-- Puts the definitions of one catching event side by side before it (expand_events).
+create or replace function bpm_core.expand_catch(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_node bpm_core.draft_node, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gateway constant boolean := p_node.tag = 'intermediateCatchEvent';
+  v_behind  text := p_node.node_id || case when v_gateway then ':out' else '' end;
+  v_one     bpm_core.draft_node;
+  v_number  integer := 0;
+  r_one     record;
+begin
+  nodes := array(select n from unnest(p_nodes) n where n.scope_pos <> p_node.scope_pos or n.node_id <> p_node.node_id);
+  flows := array(select bpm_core.leave_from(f, p_node.scope_pos, p_node.node_id, v_behind) from unnest(p_flows) f);
+  for r_one in select d.definition from jsonb_array_elements(p_node.definition -> 'definitions') with ordinality d(definition, n) order by d.n loop
+    v_number := v_number + 1;
+    v_one := bpm_core.one_of_several(p_node, v_number, r_one.definition, p_node.tag);
+    nodes := nodes || v_one;
+    flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-flow', v_one.node_id, v_behind);
+    if v_gateway then
+      flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-wait', p_node.node_id, v_one.node_id);
+    end if;
+  end loop;
+  v_one := p_node;
+  v_one.node_id := v_behind;
+  v_one.tag := 'intermediateThrowEvent';
+  v_one.event := 'none';
+  v_one.definition := null;
+  v_one.attached_to := null;
+  v_one.interrupting := true;
+  nodes := nodes || v_one;
+  if v_gateway then
+    v_one := p_node;
+    v_one.tag := 'eventBasedGateway';
+    v_one.event := null;
+    v_one.definition := null;
+    v_one.default_ref := null;
+    nodes := nodes || v_one;
+  end if;
+end
+$$;
+
+-- from 20_catalog/expand_events.sql
+-- Turns an event with several definitions into events with one each: of what may come (catch, boundary, start) any one counts, so they stand side by
+-- side before the node that was drawn, a catch event behind an event-based gateway; what is thrown is thrown in a row, what ends the scope last. The events
+-- are <id>:1, <id>:2, …; one that says parallelMultiple is left as it is, and refused.
+-- Returns:  nodes and flows as drawn, with these.
+create or replace function bpm_core.expand_events(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  foreach v_node in array p_nodes loop
+    continue when v_node.event is distinct from 'several' or lower(v_node.attributes ->> 'parallelMultiple') = 'true';
+    if v_node.tag in ('intermediateThrowEvent', 'endEvent') then
+      select x.nodes, x.flows into nodes, flows from bpm_core.expand_throw(nodes, flows, v_node) x;
+    else
+      select x.nodes, x.flows into nodes, flows from bpm_core.expand_catch(nodes, flows, v_node) x;
+    end if;
+  end loop;
+end
+$$;
+
+-- from 20_catalog/expand_throw.sql
+-- Puts the definitions of one throwing event in a row (expand_events): the first is the event that was drawn, the last is where its flows leave.
+create or replace function bpm_core.expand_throw(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_node bpm_core.draft_node, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count  constant integer := jsonb_array_length(p_node.definition -> 'definitions');
+  v_last   constant text := p_node.node_id || ':' || v_count;
+  v_one    bpm_core.draft_node;
+  v_before text;
+  v_number integer := 0;
+  r_one    record;
+begin
+  nodes := array(select n from unnest(p_nodes) n where n.scope_pos <> p_node.scope_pos or n.node_id <> p_node.node_id);
+  flows := array(select bpm_core.leave_from(f, p_node.scope_pos, p_node.node_id, v_last) from unnest(p_flows) f);
+  for r_one in
+    select d.definition from jsonb_array_elements(p_node.definition -> 'definitions') with ordinality d(definition, n)
+     order by d.definition ->> 'event' in ('terminate', 'error', 'cancel'), d.n
+  loop
+    v_number := v_number + 1;
+    v_one := bpm_core.one_of_several(p_node, v_number, r_one.definition, case when v_number < v_count then 'intermediateThrowEvent' else p_node.tag end);
+    if v_number = 1 then
+      v_one.node_id := p_node.node_id;
+    else
+      flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-flow', v_before, v_one.node_id);
+    end if;
+    v_before := v_one.node_id;
+    nodes := nodes || v_one;
+  end loop;
+end
+$$;
+
 -- from 20_catalog/expression_path.sql
 -- Reads an expression that is nothing but a dotted path (correlation keys, timers): ${a.b}, =a.b or a.b.
 -- Returns:  text a.b, null when it is anything else.
@@ -2526,7 +2636,7 @@ as $$
            n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
       from unnest(p_nodes) n),
   start as materialized (
-    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+    select s.label, s.node_id, s.pos, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
       from node s
       join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
      where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
@@ -2538,9 +2648,9 @@ as $$
            'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
-  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
            'Draw an event sub-process for each.')
-    from start s where s.by_event group by s.around_id having count(*) > 1
+    from start s where s.by_event group by s.around_id having count(distinct s.pos) > 1
   union all
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
     from start s where s.by_event and s.event = 'error' and not s.interrupting
@@ -2758,7 +2868,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select bpm_core.fault('UnsupportedElement',
            bpm_core.element_label(n.tag, n.node_id, n.name) || case
-             when n.kind is null and n.event = 'several' then ' has several event definitions, which is not executed.'
+             when n.kind is null and n.event = 'several' then ' has several event definitions that all have to happen, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
@@ -3197,6 +3307,23 @@ as $$
    limit 1
 $$;
 
+-- from 20_catalog/leave_from.sql
+-- A flow as drawn, but for its source when that is the node named: then it leaves from another.
+create or replace function bpm_core.leave_from(p_flow bpm_core.draft_flow, p_scope_pos integer, p_from text, p_to text)
+returns bpm_core.draft_flow
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_flow bpm_core.draft_flow := p_flow;
+begin
+  if v_flow.scope_pos = p_scope_pos and v_flow.source_id = p_from then
+    v_flow.source_id := p_to;
+  end if;
+  return v_flow;
+end
+$$;
+
 -- from 20_catalog/list_contains.sql
 -- Whether a list holds a value: == asked of each element. So a list without the value, but with something that cannot be compared with it,
 -- is undecidable.
@@ -3466,6 +3593,25 @@ as $$
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
    where n.process_pos = p_process_pos
+$$;
+
+-- from 20_catalog/one_of_several.sql
+-- One definition of an event with several, as an event of its own.
+create or replace function bpm_core.one_of_several(p_node bpm_core.draft_node, p_number integer, p_definition jsonb, p_tag text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  v_node.node_id := p_node.node_id || ':' || p_number;
+  v_node.tag := p_tag;
+  v_node.event := p_definition ->> 'event';
+  v_node.definition := p_definition -> 'definition';
+  v_node.default_ref := null;
+  return v_node;
+end
 $$;
 
 -- from 20_catalog/operator_problem.sql
@@ -5240,19 +5386,13 @@ begin
     v_body := v_process.process_id || ':body';
     foreach v_node in array p_nodes loop
       continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      flows := array(select bpm_core.leave_from(f, v_node.scope_pos, v_node.node_id, v_node.node_id || ':in') from unnest(flows) f);
       nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
       flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
     end loop;
     v_node.process_pos := v_process.pos;
     v_node.scope_pos := v_process.pos;
     v_node.pos := v_process.pos;
-    flows := array(
-      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
-                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
-                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow
-        from unnest(flows) f
-        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
-                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
     nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
     nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
                    || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);
@@ -6133,6 +6273,44 @@ begin
     perform bpm_core.fail('BP400', 'The time to live is 0 to 365 days.', jsonb_build_object('ttl', p_ttl));
   elsif bpm_core.variables_fault(p_payload) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
+  end if;
+end
+$$;
+
+-- from 40_flow/check_placement.sql
+-- May a token be placed at a node by hand? It must lie in the same scope and be one that a flow can bring a token to.
+-- Raises:   BP422 why not.
+create or replace function bpm_core.check_placement(p_token bpm_core.moving, p_node_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_from bpm_core.workflow_node;
+  r_to   bpm_core.workflow_node;
+  v_why  text;
+begin
+  select n.* into r_from
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_token.node_id;
+  select n.* into r_to
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_node_id;
+  v_why := case
+    when r_to.node_id is null then format('there is no node %L in its version', p_node_id)
+    when r_to.scope_node_id is distinct from r_from.scope_node_id
+      then format('%s lies %s, the token %s', p_node_id, coalesce('in ' || r_to.scope_node_id, 'outside of every sub-process'),
+                  coalesce('in ' || r_from.scope_node_id, 'outside of every sub-process'))
+    when r_to.kind in ('ParallelJoin', 'InclusiveJoin') then format('%s is a join, which counts what comes over each of its flows', p_node_id)
+    when r_to.kind in ('CompensationMark', 'CompensationDone') then format('%s belongs to compensation', p_node_id)
+    when r_to.incoming = 0 then format('no flow leads to %s (%s)', p_node_id, r_to.element) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Token %s cannot be moved from %s to %s: %s.', p_token.token_id, p_token.node_id, p_node_id, v_why),
+      jsonb_build_object('from', p_token.node_id, 'to', p_node_id, 'from_scope', r_from.scope_node_id, 'to_scope', r_to.scope_node_id),
+      'A token can be moved to any node within its sub-process that a flow leads to; to get into a join, skip the node before it.');
   end if;
 end
 $$;
@@ -7708,7 +7886,8 @@ begin
                union all
                select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
                 where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
-                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000'
+               offset 0) t
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
@@ -8497,6 +8676,109 @@ begin
 end
 $$;
 
+-- from 40_flow/leave_join.sql
+-- Takes a token that waits at a join out of its round, as if it had never arrived. The tokens behind it over the same flow belong to later rounds, so
+-- only the last one can be taken.
+-- Raises:   BP422 another came over the same flow after it (detail: last_token).
+-- Writes:   parallel_join_arrival, parallel_join, inclusive_join. The instance is locked.
+create or replace function bpm_core.leave_join(p_token bpm_core.moving)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_last record;
+begin
+  select a.round, a.token_id into r_last
+    from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id
+   order by a.round desc
+   limit 1;
+  if r_last.token_id <> p_token.token_id then
+    perform bpm_core.fail('BP422', format('Token %s waits at join %s, and another came over the same flow after it.', p_token.token_id, p_token.node_id),
+      jsonb_build_object('flow', p_token.flow_id, 'last_token', r_last.token_id), 'Take the one that came last.');
+  end if;
+  delete from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id and a.round = r_last.round;
+  if p_token.kind = 'InclusiveJoin' then
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1, blocked_by = null,
+           filled = case when j.round = r_last.round then set_bit(j.filled, f.place - f.first_place, 0) else j.filled end
+      from bpm_core.inclusive_flow f
+     where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+       and j.node_id = p_token.node_id
+       and f.tenant_id = j.tenant_id and f.workflow_version_id = p_token.version_id and f.node_id = j.node_id and f.flow_id = p_token.flow_id;
+    return;
+  end if;
+  delete from bpm_core.parallel_join j
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round and j.joined = 1;
+  update bpm_core.parallel_join j
+     set joined = j.joined - 1
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round;
+end
+$$;
+
+-- from 40_flow/leave_joins.sql
+-- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
+-- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
+-- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
+create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_token bpm_core.moving;
+  v_round integer;
+  v_last  integer;
+begin
+  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
+    delete from bpm_core.parallel_join_arrival a
+     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
+    returning a.round into v_round;
+    continue when not found;
+    v_last := v_round;
+    loop
+      update bpm_core.parallel_join_arrival a
+         set round = v_last
+       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
+      exit when not found;
+      v_last := v_last + 1;
+    end loop;
+    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
+    delete from bpm_core.parallel_join j
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
+    update bpm_core.parallel_join j
+       set joined = j.joined - 1
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last;
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1,
+           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
+      from bpm_core.workflow_instance w
+     cross join lateral (select f.place from bpm_core.inclusive_flow f
+                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
+                            and f.flow_id = v_token.flow_id offset 0) p
+     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
+       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id;
+  end loop;
+end
+$$;
+
 -- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
@@ -8539,6 +8821,50 @@ begin
   -- What was closed may have held others of them.
   return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+end
+$$;
+
+-- from 40_flow/lift_token.sql
+-- Takes a token off the node it stands at, for an operator: locks its instance, closes what it offered (task, timers, waits, approval, incidents, the
+-- scope it is host of with everything inside), takes it out of a join it waits at.
+-- Returns:  moving, the token at its node. It is still in its old state; the caller says where it goes.
+-- Raises:   BP404 no such token. BP409 it has ended, or its instance has. BP422 as leave_join. BP423 its instance is suspended.
+-- Writes:   workflow_instance, and what close_waits and leave_join write. Locks: workflow_instance.
+create or replace function bpm_core.lift_token(p_tenant_id text, p_token_id uuid)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_token bpm_core.token;
+  v_token bpm_core.moving;
+begin
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no token %s.', coalesce(p_token_id::text, 'null')), null, 'bpm.get_process() lists the tokens of an instance.');
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_token.workflow_instance_id]);
+  perform bpm_core.check_running(p_tenant_id, r_token.workflow_instance_id);
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if r_token.state in ('Completed', 'Terminated') then
+    perform bpm_core.fail('BP409', format('Token %s is %s.', p_token_id, r_token.state), jsonb_build_object('state', r_token.state));
+  end if;
+  v_token := (
+    select row(r_token.tenant_id, r_token.workflow_instance_id, w.workflow_version_id, r_token.scope_id, r_token.id, r_token.node_id, r_token.via_flow_id,
+               n.kind)::bpm_core.moving
+      from bpm_core.workflow_instance w
+     cross join lateral (select n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r_token.node_id offset 0) n
+     where w.tenant_id = r_token.tenant_id and w.id = r_token.workflow_instance_id);
+  perform bpm_core.bump_instances(p_tenant_id, array[v_token.instance_id]);
+  if r_token.state = 'Waiting' and v_token.kind in ('ParallelJoin', 'InclusiveJoin') then
+    perform bpm_core.leave_join(v_token);
+  end if;
+  perform bpm_core.close_waits(array[v_token]);
+  return v_token;
 end
 $$;
 
@@ -8770,6 +9096,48 @@ begin
     perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
   end if;
   return r_mapped.mapped;
+end
+$$;
+
+-- from 40_flow/move_token.sql
+-- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
+-- the node is entered anew. The same node again is entered anew as well.
+-- Returns:  one row: token_id, node_id and state where it came to rest, instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 not there, and why; a reason too long; BP423 suspended.
+-- Writes:   token, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.move_token(p_token_id uuid, p_node_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz;
+  v_token bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  perform bpm_core.check_placement(v_token, p_node_id);
+  v_now := bpm_core.now();
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
 end
 $$;
 
@@ -10115,6 +10483,60 @@ begin
 end
 $$;
 
+-- from 40_flow/skip_node.sql
+-- Lets a token leave its node by hand, as if what it waits for there were done: by the only flow, or the one named. What it offered is closed; variables
+-- are patched as a task's would be.
+-- Returns:  one row: token_id, node_id and state where it came to rest (of one that ended: where), instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 no flow leaves the node, several do and none is named, variables refused, reason too
+--           long; BP423 suspended.
+-- Writes:   token, workflow_instance, scope, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.skip_node(
+  p_token_id uuid, p_variables jsonb default '{}', p_flow_id text default null, p_reason text default null, p_actor text default null,
+  p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_variables jsonb;
+  v_token     bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  p_variables := coalesce(p_variables, '{}');
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  v_variables := bpm_core.decode_variables(p_variables);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  v_token.flow_id := bpm_core.way_out(v_token, p_flow_id);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, bpm_core.now(), 'NodeSkipped', p_token_id, v_token.node_id, t.state::text, v_actor,
+         jsonb_strip_nulls(jsonb_build_object('flow', v_token.flow_id, 'reason', p_reason)) || jsonb_build_object('variables', v_variables)
+         || bpm_core.local_names(p_tenant_id, v_token.scope_id, v_variables)
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SkipNode', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'node', v_token.node_id, 'flow', v_token.flow_id,
+                       'names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  update bpm_core.workflow_instance w
+     set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_token.scope_id, v_variables)
+   where w.tenant_id = p_tenant_id and w.id = v_token.instance_id;
+  update bpm_core.token t
+     set state = 'Executing', ready_at = null, steps = 0, version = t.version + 1, updated_at = bpm_core.now()
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.advance_isolated(array[v_token]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
 -- from 40_flow/start_event_subs.sql
 -- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
 -- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
@@ -10745,6 +11167,26 @@ begin
 end
 $$;
 
+-- from 40_flow/token_place.sql
+-- Where a token is, for the answers of operators' calls.
+-- Returns:  one row: token_id, node_id, state, instance_status.
+create or replace function bpm_core.token_place(p_tenant_id text, p_token_id uuid)
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.id, t.node_id, t.state::text, w.status::text
+    from bpm_core.token t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+end
+$$;
+
 -- from 40_flow/token_reach.sql
 -- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
 -- comes over the flow it is on. Called in FROM, where it is inlined.
@@ -10900,6 +11342,39 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
+end
+$$;
+
+-- from 40_flow/way_out.sql
+-- The flow by which a skipped node is left: the only one, or the one that is named.
+-- Returns:  text, its id.
+-- Raises:   BP422 there is none, there are several and none is named, or the one named does not leave the node.
+create or replace function bpm_core.way_out(p_token bpm_core.moving, p_flow_id text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_flows text[] := array(
+    select f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_token.tenant_id and f.workflow_version_id = p_token.version_id and f.source_id = p_token.node_id
+     order by f.ord);
+  v_why   text;
+begin
+  v_why := case
+    when cardinality(v_flows) = 0 then 'no flow leaves it'
+    when p_flow_id is null and cardinality(v_flows) > 1 then format('%s flows leave it; name one', cardinality(v_flows))
+    when p_flow_id <> all (v_flows) then format('flow %s does not leave it', p_flow_id) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Node %s cannot be skipped: %s.', p_token.node_id, v_why),
+      jsonb_build_object('node', p_token.node_id, 'flows', v_flows),
+      case when cardinality(v_flows) > 0 then 'p_flow_id names one of: ' || array_to_string(v_flows, ', ') || '.' end);
+  end if;
+  return coalesce(p_flow_id, v_flows[1]);
 end
 $$;
 
@@ -14939,7 +15414,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -16246,13 +16721,13 @@ select s.tenant_id,
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
-             when h.kind = 'TokenParked' then 'Ready'
+             when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -16261,7 +16736,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -16316,11 +16791,13 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
+  ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
