@@ -21,7 +21,12 @@ begin
       from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
      cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
                           where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
-     cross join lateral (select s.id from bpm_core.scope s where s.host_token_id = l.token_id and s.node_id = l.node_id order by s.id desc limit 1) s
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
      where n.outputs is not null
      order by l.n
   loop

@@ -17,7 +17,7 @@ begin
   if not p_incident.detail ? 'ended' then
     return false;
   end if;
-  select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
     into v_host
     from bpm_core.token t
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
