@@ -178,16 +178,18 @@ end
 $$;
 
 -- from 00_foundation/new_id.sql
--- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
--- Returns:  uuid; the first 48 bits are milliseconds of the clock.
+-- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge. What is drawn one after the other
+-- sorts so, if a microsecond lies between: the inbox is applied in this order.
+-- Returns:  uuid; the first 48 bits are milliseconds of the clock, the 12 after the version their fraction (RFC 9562, 6.2, method 3).
 create or replace function bpm_core.new_id()
 returns uuid
 language sql volatile parallel safe
 as $$
-  select encode(
-    set_bit(set_bit(
-      overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
-      52, 1), 53, 1), 'hex')::uuid
+  -- The clock is read once: milliseconds and their fraction are one number, twelve and four hexadecimal digits.
+  select overlay(
+    replace(gen_random_uuid()::text, '-', '')
+    placing left(overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 65536000)::bigint), 16, '0') placing '7' from 13 for 0), 16)
+    from 1 for 16)::uuid
 $$;
 
 -- from 00_foundation/now.sql
@@ -2488,7 +2490,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2729,7 +2731,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -3474,14 +3476,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
+-- The directions of mappings that are executed at an element.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -4889,7 +4891,7 @@ $$;
 -- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
 -- is attached to the sub-process around that, as a boundary event is.
--- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
+-- Conditions on the node stand inside the lateral queries, fenced, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -4923,8 +4925,7 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
-                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4941,23 +4942,18 @@ as $$
                                                                       n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
                           and d.tag in ('error', 'message', 'signal', 'escalation')
     left join lateral (
-      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
-    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation') offset 0) e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal' offset 0) s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
-       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask') offset 0) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer' offset 0) t on true
     left join lateral (
-      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
-         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true'))) o on true
-    left join lateral (
-      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
-       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
-         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true') i on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -6414,6 +6410,42 @@ begin
 end
 $$;
 
+-- from 40_flow/clear_joins.sql
+-- Takes what these ended tokens had brought to joins out of the rounds that are collected. Their scope may stay open (an interrupting event
+-- sub-process emptied it): without this the dead would count among those that wait.
+-- p_ended: all live tokens of their scopes, where they stood and the flow they came over. Writes: parallel_join, inclusive_join, parallel_join_arrival.
+create or replace function bpm_core.clear_joins(p_ended bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with arrived as materialized (
+    select a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.flow_id, a.round
+      from unnest(p_ended) e
+     cross join lateral (select a.* from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = e.tenant_id and a.workflow_instance_id = e.instance_id and a.scope_id = e.scope_id
+                            and a.node_id = e.node_id and a.flow_id = e.flow_id offset 0) a
+     where a.token_id = e.token_id),
+  rounds as (
+    delete from bpm_core.parallel_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.round from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+       and j.round = a.round and j.fired_at is null),
+  collected as (
+    delete from bpm_core.inclusive_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id)
+  delete from bpm_core.parallel_join_arrival r
+   using arrived a
+   where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.workflow_instance_id and r.scope_id = a.scope_id and r.node_id = a.node_id
+     and r.flow_id = a.flow_id and r.round = a.round;
+end
+$$;
+
 -- from 40_flow/close_calls.sql
 -- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
 -- Writes:   inbox.
@@ -6867,8 +6899,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
-     or bpm_core.redo_scope_outputs(p_incident) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -6953,7 +6984,7 @@ $$;
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what clear_joins and close_waits write.
 create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
 returns void
 language plpgsql volatile
@@ -6998,6 +7029,7 @@ begin
      set live_tokens = w.live_tokens - d.fewer
     from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.clear_joins(v_ended);
   perform bpm_core.close_waits(v_ended);
 end
 $$;
@@ -7184,8 +7216,7 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
-      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -7214,7 +7245,7 @@ begin
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
@@ -7745,7 +7776,7 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
 end
 $$;
 
@@ -8931,63 +8962,6 @@ begin
 end
 $$;
 
--- from 40_flow/map_scope_outputs.sql
--- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
--- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
--- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
--- Writes:   scope, workflow_instance, history_event; token, incident.
-create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
-  r_host    record;
-  r_mapped  record;
-begin
-  -- One by one, for a patch changes what the next mapping sees.
-  for r_host in
-    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
-      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
-     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
-                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
-     cross join lateral (
-       select x.id
-         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
-        where x.node_id = l.node_id
-        order by x.id desc
-        limit 1) s
-     where n.outputs is not null
-     order by l.n
-  loop
-    select m.mapped, m.problem, m.detail
-      into r_mapped
-      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
-     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
-    if r_mapped.problem is not null then
-      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
-    else
-      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
-      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
-              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
-              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
-      update bpm_core.workflow_instance w
-         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
-       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
-    end if;
-  end loop;
-  if cardinality(v_stopped) = 0 then
-    return p_leaving;
-  end if;
-  perform bpm_core.open_incidents(v_stopped);
-  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
-end
-$$;
-
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -9444,8 +9418,7 @@ $$;
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -9455,35 +9428,24 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_born     bpm_core.moving[];
-  v_troubles bpm_core.trouble[];
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
 begin
-  with host as materialized (
-    select h.*, t.steps, m.mapped, m.problem, m.detail
+  with opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
-     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
-                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-      left join lateral (select m.*
-                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
-                          where n.inputs is not null offset 0) m on true
-     where t.state = 'Waiting'),
-  opened as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
-      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     where h.problem is null),
+     where t.state = 'Waiting'),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -9501,14 +9463,9 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
-         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
-                                                 h.problem, h.detail)) from host h where h.problem is not null)
-    into v_born, v_troubles;
-  if v_troubles is not null then
-    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
-    perform bpm_core.open_incidents(v_troubles);
-  end if;
+  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from opened o;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -9560,8 +9517,11 @@ begin
     return;
   end if;
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(p_waits) w;
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key,
+         -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
+         v_now + w.n * interval '1 microsecond'
+    from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
+                                           created_at, last_met, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -9978,7 +9938,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;
 
@@ -10031,46 +9991,6 @@ set jit = off
 as $$
 begin
   perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
-end
-$$;
-
--- from 40_flow/redo_scope_outputs.sql
--- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
--- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
--- Returns:  boolean, whether the incident was about such mappings.
--- Writes:   as map_scope_outputs, and what the path ahead writes.
-create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
-returns boolean
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_host    bpm_core.moving;
-  v_leaving bpm_core.moving[];
-begin
-  if not p_incident.detail ? 'ended' then
-    return false;
-  end if;
-  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
-    into v_host
-    from bpm_core.token t
-   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
-  if v_host.token_id is null then
-    return false;
-  end if;
-  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
-  if cardinality(v_leaving) > 0 then
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
-            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
-    perform bpm_core.advance_isolated(v_leaving);
-  end if;
-  return true;
 end
 $$;
 
@@ -11028,8 +10948,9 @@ $$;
 
 -- from 40_flow/throw_to_callers.sql
 -- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+-- p_ends: the thrower is at an error end event, where its token ends; else it is at an activity and is terminated with all others.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as complete_tokens and fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[], p_ends boolean)
 returns bpm_core.thrown[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -11045,6 +10966,9 @@ begin
     if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
       continue;
     elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      if p_ends then
+        perform bpm_core.complete_tokens(array[v_thrown.token]);
+      end if;
       perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
                                       jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
     else
@@ -15155,15 +15079,16 @@ as $$
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
      where j.tenant_id = p_tenant_id),
   firing as (
-    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+    select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
+      left join bpm_core.token k on k.tenant_id = h.tenant_id and k.id = h.token_id
      where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
-     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+     group by h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()), h.node_id, (h.detail ->> 'round')::integer)
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
            jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
                               'times', coalesce(f.times, 0)))
     from round r
-    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.scope_id = r.scope_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows',
