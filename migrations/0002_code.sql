@@ -1136,7 +1136,8 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
+   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
+   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1148,6 +1149,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
@@ -1651,6 +1653,81 @@ as $$
                                nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
     'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
     'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_loop.sql
+-- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
+-- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
+--           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
+create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
+  v_part  record;
+  v_tree  jsonb;
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
+      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
+      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
+  else
+    spec := jsonb_build_object(
+      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
+      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
+      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
+      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
+      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
+      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
+      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
+  end if;
+  spec := jsonb_strip_nulls(spec);
+  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
+  if problem is not null then
+    return;
+  end if;
+  for v_part in
+    select k.name, k.drawn, spec ->> k.name as source
+      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
+                   ('output', 'output element')) k(name, drawn)
+     where spec ? k.name
+  loop
+    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
+    if problem is not null then
+      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
+      return;
+    end if;
+    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
+  end loop;
+  if spec ? 'output' then
+    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
+  end if;
+  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
+end
+$$;
+
+-- from 20_catalog/drawn_loops.sql
+-- What the drawing says of every activity that is done more than once.
+-- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
+create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, spec jsonb, problem text, hint text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
+  child as (
+    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
+      from unnest(p_elements) c
+      join loop l on l.pos = c.parent
+     where c.space = 'bpmn'
+     group by c.parent)
+  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
+    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
+    left join child c on c.parent = l.pos
+    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
+   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
 $$;
 
 -- from 20_catalog/drawn_mappings.sql
@@ -2490,7 +2567,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2556,6 +2633,25 @@ as $$
            case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
     from link l
    where case when l.throws then l.incoming else l.outgoing end = 0
+$$;
+
+-- from 20_catalog/find_loop_faults.sql
+-- What is wrong about multi-instance and loop activities.
+create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.kind is not null)
+  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
+    from node n where n.problem is not null
+  union all
+  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
+    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -2731,7 +2827,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -2875,13 +2971,11 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
-             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
-             when n.loop is not null then ' is multi-instance, which is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -3396,6 +3490,61 @@ begin
 end
 $$;
 
+-- from 20_catalog/loop_node.sql
+-- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
+create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := bpm_core.plain_node(
+    p_activity, p_node_id, p_tag, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
+    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
+begin
+  v_node.name := p_activity.name;
+  v_node.default_ref := p_activity.default_ref;
+  v_node.conditional := p_activity.conditional;
+  v_node.expressions := jsonb_build_object('loop', p_spec);
+  return v_node;
+end
+$$;
+
+-- from 20_catalog/loop_problem.sql
+-- What is wrong about loop characteristics before their expressions are looked at.
+-- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
+create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
+                   where n.name ~ '[$#]\{|^\s*=' limit 1);
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
+      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
+    elsif not p_spec ?| array['while', 'maximum'] then
+      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
+      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
+    end if;
+  elsif not p_spec ?| array['collection', 'cardinality'] then
+    problem := 'it is multi-instance, but says neither over what nor how often';
+    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
+  elsif p_spec ?& array['collection', 'cardinality'] then
+    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
+    hint := 'Remove one.';
+  elsif p_spec ? 'into' <> p_spec ? 'output' then
+    problem := 'its output collection and its output element belong together, and one of them is missing';
+  elsif p_extensions ? 'flowable:variableAggregation' then
+    problem := 'its variable aggregation is not executed';
+    hint := 'Use bpm:outputCollection and bpm:outputElement.';
+  elsif v_name is not null then
+    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
+  end if;
+end
+$$;
+
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3476,14 +3625,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
+-- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -3661,6 +3810,21 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
+-- from 20_catalog/output_names.sql
+-- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
+-- Returns:  jsonb {names, simple: it is one path and nothing else}.
+create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
+   cross join lateral (select p.path ->> 0 as name) n
+   where n.name is not null and n.name <> all (array_remove(p_known, null))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
+$$;
+
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3679,6 +3843,7 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -4009,6 +4174,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value
@@ -4581,6 +4751,29 @@ begin
 end
 $$;
 
+-- from 20_catalog/put_in_loop.sql
+-- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
+-- p_around: the node the activity is put into; p_host: the one its host is put into.
+create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  if p_around is not null then
+    v_node.scope_id := p_around;
+    v_node.default_ref := null;
+    v_node.incoming := 1;
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+  end if;
+  v_node.attached_to := coalesce(p_host, v_node.attached_to);
+  return v_node;
+end
+$$;
+
 -- from 20_catalog/put_inside.sql
 -- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
 create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
@@ -4925,7 +5118,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4953,7 +5147,12 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5403,6 +5602,51 @@ begin
 end
 $$;
 
+-- from 20_catalog/wrap_loops.sql
+-- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
+-- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_loops(
+  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, n.loop as tag, d.spec,
+           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
+  node as (
+    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
+                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.pos as ord, 0 as added
+      from unnest(p_nodes) n
+      left join loop l on l.pos = n.pos and n.loop is not null
+      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
+    union all
+    select a.node, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.loop_node(l.node, l.around, l.tag, l.spec), 1),
+       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
+       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
+  flow as (
+    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
+               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.pos as ord, 0 as added
+      from unnest(p_flows) f
+      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
+      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
+    union all
+    select a.flow, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
+       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
+  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
+         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
+$$;
+
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -5825,6 +6069,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.continue_loops(p_tenant_id, v_some);
+  end if;
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
@@ -6050,6 +6298,59 @@ begin
     perform bpm_core.count_in_scopes(v_born, '{}');
   end if;
   return v_born;
+end
+$$;
+
+-- from 40_flow/begin_loops.sql
+-- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
+-- goes on.
+-- Returns:  moving[], the tokens of the items and the hosts that go on.
+-- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
+create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_plans bpm_core.loop_plan[];
+begin
+  v_plans := array(
+    select p
+      from unnest(p_plans) p
+     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
+     where t.state = 'Waiting');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
+    from unnest(v_plans) p;
+  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
+  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
+    from unnest(v_plans) p
+   where p.total > 0;
+  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
+  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
+    from unnest(v_plans) p
+   cross join lateral (
+     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
+       from jsonb_array_elements(p.items) with ordinality i(value, ord)
+      where (i.ord - 1) / 1000 >= p.created / 1000
+      group by (i.ord - 1) / 1000) e
+   where p.created < p.total and p.items is not null;
+  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
+                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
+  return bpm_core.open_items(array(
+           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
+             from unnest(v_plans) p
+            cross join lateral (
+              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
+              union all
+              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
+         || bpm_core.finish_loops(array(
+           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
 end
 $$;
 
@@ -6557,7 +6858,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes and cancel_scopes.
+-- Writes:   as empty_scopes, cancel_scopes and drop_loops.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -6578,6 +6879,7 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
+  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -6653,6 +6955,38 @@ begin
 end
 $$;
 
+-- from 40_flow/complete_items.sql
+-- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_items) i
+   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
+    from unnest(p_items) i;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  update bpm_core.scope s
+     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
+    from unnest(p_items) i
+   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
+end
+$$;
+
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -6679,6 +7013,79 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
+end
+$$;
+
+-- from 40_flow/continue_later.sql
+-- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
+-- Writes:   inbox.
+create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
+         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
+    from unnest(p_plans) p;
+end
+$$;
+
+-- from 40_flow/continue_loops.sql
+-- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
+-- meanwhile is passed over.
+-- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
+create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_chunk constant integer := 1000;
+  v_plans bpm_core.loop_plan[];
+  v_more  bpm_core.loop_plan[];
+begin
+  v_plans := array(
+    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
+               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
+      from unnest(p_rows) r
+     cross join lateral (select m.* from bpm_core.multi_instance m
+                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
+     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
+  if cardinality(v_plans) = 0 then
+    return;
+  end if;
+  -- items: how many of each begin now.
+  v_plans := array(
+    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
+               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
+      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
+  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  update bpm_core.multi_instance m
+     set created = m.created + p.items::integer
+    from unnest(v_plans) p
+   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
+  if cardinality(v_more) > 0 then
+    perform bpm_core.continue_later(v_more);
+  end if;
+  perform bpm_core.advance_isolated(bpm_core.open_items(array(
+    select row(p.host, p.visit, p.steps, e.index, p.total,
+               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
+      from unnest(v_plans) p
+     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -6774,6 +7181,37 @@ begin
 end
 $$;
 
+-- from 40_flow/count_items.sql
+-- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
+-- is counted as begun.
+-- Returns:  loop_state[]. Writes: multi_instance.
+create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
+returns bpm_core.loop_state[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts bpm_core.loop_state[];
+begin
+  v_hosts := array(
+    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
+               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
+      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
+                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
+                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
+              from unnest(p_items) i
+             group by (i.host).token_id) g);
+  update bpm_core.multi_instance m
+     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
+    from unnest(v_hosts) h
+   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
+  return v_hosts;
+end
+$$;
+
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
@@ -6834,7 +7272,7 @@ begin
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -6899,7 +7337,8 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
+     or bpm_core.redo_scope_outputs(p_incident) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -6978,6 +7417,29 @@ begin
       from unnest(p_moving) m
       join bpm_core.token t on t.tenant_id = m.tenant_id and t.id = m.token_id
      where t.state not in ('Completed', 'Terminated'));
+end
+$$;
+
+-- from 40_flow/drop_loops.sql
+-- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
+-- Writes:   multi_instance, multi_instance_part.
+create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  delete from bpm_core.multi_instance m
+   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  if found then
+    delete from bpm_core.multi_instance_part p
+     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+  end if;
 end
 $$;
 
@@ -7216,7 +7678,8 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -7501,6 +7964,50 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_item_ends.sql
+-- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
+-- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
+-- at its end and asks again when the incident is resolved.
+-- Returns:  moving[], the tokens of the next items and the hosts that go on.
+-- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
+create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
+  v_hosts  bpm_core.loop_state[];
+  v_closed uuid[];
+  v_alive  uuid[];
+begin
+  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
+    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
+    -- Judged again, since the counters the others saw had those in them.
+    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
+  elsif cardinality(v_items) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.complete_items(v_items);
+  v_hosts := bpm_core.count_items(v_items);
+  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
+  if cardinality(v_closed) > 0 then
+    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
+    -- What was closed may have held others of these hosts.
+    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
+    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
+  end if;
+  return bpm_core.open_items(array(
+           select row(h.host, h.visit, h.steps, h.done, h.total,
+                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
+             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
+         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
+end
+$$;
+
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -7516,6 +8023,32 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
+end
+$$;
+
+-- from 40_flow/enter_multi_instances.sql
+-- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
+-- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
+-- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
+-- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
+create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_plans bpm_core.loop_plan[];
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_plans := bpm_core.plan_loops(p_arriving);
+  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
+  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
+  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
+  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -7573,6 +8106,10 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
@@ -7776,7 +8313,7 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
 
@@ -7881,6 +8418,49 @@ begin
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
   end loop;
   return null;
+end
+$$;
+
+-- from 40_flow/finish_loops.sql
+-- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
+-- the host goes on.
+-- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
+create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_tenant text := ((p_hosts[1]).host).tenant_id;
+  v_hosts  uuid[];
+  v_host   bpm_core.loop_state;
+begin
+  if coalesce(cardinality(p_hosts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
+  update bpm_core.token t
+     set steps = h.steps
+    from unnest(p_hosts) h
+   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
+    from unnest(p_hosts) h
+   where not h.spec ? 'into';
+  foreach v_host in array p_hosts loop
+    continue when not v_host.spec ? 'into';
+    perform bpm_core.keep_output(v_host, v_now);
+  end loop;
+  perform bpm_core.drop_loops(v_tenant, v_hosts);
+  perform bpm_core.close_events(v_tenant, v_hosts);
+  return array(
+    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
+      from unnest(p_hosts) h);
 end
 $$;
 
@@ -8300,7 +8880,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -8588,6 +9168,87 @@ begin
 end
 $$;
 
+-- from 40_flow/item_trouble.sql
+-- Why an item of a multi-instance or a turn of a loop cannot end.
+-- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
+create or replace function bpm_core.item_trouble(
+  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_source text;
+begin
+  if p_verdict is null then
+    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
+    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_spec ? 'output' and p_output is null then
+    v_source := p_spec #>> '{output,source}';
+    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_too_large then
+    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
+               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
+  end if;
+  return null;
+end
+$$;
+
+-- from 40_flow/judge_items.sql
+-- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
+-- and the counters as they are with it.
+-- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
+create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
+returns bpm_core.item_end[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
+begin
+  return array(
+    with item as materialized (
+      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
+             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
+             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
+             m.done as before, row_number() over (partition by h.id order by a.ordinality) as nth, m.output_bytes, s.variables as own
+        from unnest(p_arriving) with ordinality a
+       cross join lateral (select s.host_token_id, s.variables from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
+       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
+       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
+    -- Of all variables only those asked for, and once per host: a large collection among them would be copied for every item.
+    asked as materialized (
+      select i.*, first_value(v.variables) over (partition by (i.host).token_id order by i.nth) || i.own as variables
+        from item i
+        left join lateral (
+          select (select coalesce(jsonb_object_agg(k.name, v.variables -> k.name), '{}')
+                    from jsonb_array_elements_text(i.spec -> 'names') k(name) where v.variables ? k.name) as variables
+            from bpm_core.token_variables((i.host).tenant_id, (i.host).instance_id, (i.host).scope_id) v
+           where i.nth = 1 and i.spec ?| array['until', 'while', 'output']) v on true),
+    judged as materialized (
+      select a.*,
+             case when a.spec ? 'until' then bpm_core.evaluate_condition(a.spec #> '{until,tree}', a.variables || bpm_core.loop_counters(a.mode, a.total, a.before + a.nth))
+                  when a.spec ? 'while' then bpm_core.evaluate_condition(a.spec #> '{while,tree}', a.variables || jsonb_build_object(a.spec ->> 'counter', a.before + a.nth))
+                  else a.mode = 'Loop' end as verdict,
+             case when a.spec ? 'output' then bpm_core.evaluate(a.spec #> '{output,tree}', a.variables) end as output
+        from asked a),
+    weighed as (
+      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
+    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
+               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
+      from weighed w
+     order by w.ord);
+end
+$$;
+
 -- from 40_flow/keep_message.sql
 -- Stores a message under the lock of its key, as buffered for now.
 -- Returns:  uuid; null when its message_id is known. Writes: message.
@@ -8610,6 +9271,40 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
+end
+$$;
+
+-- from 40_flow/keep_output.sql
+-- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
+-- Writes:   scope or workflow_instance (variables), history_event.
+create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host  bpm_core.moving := p_host.host;
+  v_patch jsonb;
+begin
+  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
+    into v_patch
+    from (select s.mi_index as index, s.output
+            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
+           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
+          union all
+          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
+          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
+  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
+  if v_patch <> '{}' then
+    update bpm_core.workflow_instance w
+       set variables = w.variables || v_patch
+     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
+  end if;
 end
 $$;
 
@@ -8961,6 +9656,184 @@ begin
   for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
     perform pg_advisory_xact_lock(v_hash);
   end loop;
+end
+$$;
+
+-- from 40_flow/loop_counters.sql
+-- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
+create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
+returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
+                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
+                            'numberOfTerminatedInstances', 0)
+    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
+$$;
+
+-- from 40_flow/loop_declared.sql
+-- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
+-- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
+-- Returns:  jsonb object, all null.
+create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select case when not p_spec ? 'output' then '{}'::jsonb else (
+    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
+      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
+     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
+$$;
+
+-- from 40_flow/loop_element.sql
+-- The element of a frozen collection that belongs to one item.
+-- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
+create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not p_spec ?& array['collection', 'element'] then
+    return null;
+  end if;
+  return (
+    select p.items -> (p_index % 1000)
+      from bpm_core.multi_instance_part p
+     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
+end
+$$;
+
+-- from 40_flow/loop_total.sql
+-- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
+-- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
+create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
+returns integer
+language sql immutable
+as $$
+  select case
+    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
+    when p_spec ? 'cardinality' then case
+      when jsonb_typeof(p_value) <> 'number' then null
+      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
+    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
+    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
+  end
+$$;
+
+-- from 40_flow/loop_trouble.sql
+-- Why a multi-instance or loop cannot begin, with the values seen.
+-- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
+create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit  constant integer := 150000;
+  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
+  v_source text := p_spec #>> array[v_what, 'source'];
+  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
+  v_detail jsonb;
+begin
+  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
+    return null;
+  end if;
+  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
+  if v_what = 'while' then
+    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
+  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
+    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
+                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
+               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
+  end if;
+  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
+               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
+             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
+end
+$$;
+
+-- from 40_flow/loop_value.sql
+-- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
+-- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
+create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql volatile
+as $$
+  select case
+    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
+    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
+    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
+  end
+$$;
+
+-- from 40_flow/loop_variables.sql
+-- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
+create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
+         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
+$$;
+
+-- from 40_flow/map_scope_outputs.sql
+-- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
+-- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
+-- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
+-- Writes:   scope, workflow_instance, history_event; token, incident.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
+  r_host    record;
+  r_mapped  record;
+begin
+  -- One by one, for a patch changes what the next mapping sees.
+  for r_host in
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
+      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
+     where n.outputs is not null
+     order by l.n
+  loop
+    select m.mapped, m.problem, m.detail
+      into r_mapped
+      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
+     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
+    if r_mapped.problem is not null then
+      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
+    else
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
+              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
+              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
+      update bpm_core.workflow_instance w
+         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
+       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
+    end if;
+  end loop;
+  if cardinality(v_stopped) = 0 then
+    return p_leaving;
+  end if;
+  perform bpm_core.open_incidents(v_stopped);
+  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
 end
 $$;
 
@@ -9356,6 +10229,55 @@ begin
 end
 $$;
 
+-- from 40_flow/open_items.sql
+-- Opens a scope for each item, with its own variables and a token that leaves the start inside.
+-- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_items), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  with item as materialized (
+    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
+           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_items) i),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
+    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
+           nullif(i.total, 2147483647), i.visit
+      from item i),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
+      from item i),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
+           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
+      from item i),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from item i;
+  return v_born;
+end
+$$;
+
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -9386,6 +10308,12 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
+        ('loops', array(
+          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
+                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
+            from bpm_core.multi_instance m
+           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -9420,7 +10348,8 @@ $$;
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+-- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -9430,24 +10359,35 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_born     bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
 begin
-  with opened as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+  with host as materialized (
+    select h.*, t.steps, m.mapped, m.problem, m.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (select m.*
+                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+                          where n.inputs is not null offset 0) m on true
+     where t.state = 'Waiting'),
+  opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
+      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     where t.state = 'Waiting'),
+     where h.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -9465,9 +10405,14 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from opened o;
+  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
+         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
+                                                 h.problem, h.detail)) from host h where h.problem is not null)
+    into v_born, v_troubles;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -9838,6 +10783,52 @@ begin
 end
 $$;
 
+-- from 40_flow/plan_loops.sql
+-- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
+-- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
+create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
+returns bpm_core.loop_plan[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_chunk constant integer := 1000;
+begin
+  return array(
+    with host as materialized (
+      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
+             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
+        from unnest(p_hosts) with ordinality h
+       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
+    counted as materialized (
+      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
+             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
+             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
+        from host h),
+    placed as materialized (
+      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
+        from counted c
+        left join lateral (
+          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
+                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
+            from bpm_core.workflow_instance w
+           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
+    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
+               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
+               case when p.spec ? 'collection' then p.value end,
+               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
+      from placed p
+     order by p.ord);
+end
+$$;
+
 -- from 40_flow/prepare_calls.sql
 -- Finds what call activities call: which version, with which variables; or why it cannot be called.
 -- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
@@ -9993,6 +10984,46 @@ set jit = off
 as $$
 begin
   perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
+-- from 40_flow/redo_scope_outputs.sql
+-- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   as map_scope_outputs, and what the path ahead writes.
+create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host    bpm_core.moving;
+  v_leaving bpm_core.moving[];
+begin
+  if not p_incident.detail ? 'ended' then
+    return false;
+  end if;
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
+    into v_host
+    from bpm_core.token t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
+  if v_host.token_id is null then
+    return false;
+  end if;
+  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
+  if cardinality(v_leaving) > 0 then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
+            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+  return true;
 end
 $$;
 
@@ -15335,7 +16366,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -15367,7 +16398,11 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open'
+      union all
+      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
+        from bpm_core.multi_instance m
+       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -15437,7 +16472,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -15668,6 +16703,8 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
+  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
+  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -15676,6 +16713,38 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
+$$;
+
+-- from 80_operation/invariant_i_27_loops.sql
+-- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
+-- items to come of a parallel one have their row in the inbox.
+create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
+           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
+                              'host', h.state, 'host_node', h.node_id))
+    from bpm_core.multi_instance m
+    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
+    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
+                 from bpm_core.scope s
+                where s.tenant_id = p_tenant_id and s.mi_index is not null
+                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
+    left join (select i.payload ->> 'host' as host
+                 from bpm_core.inbox i
+                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
+                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
+   cross join lateral (values
+     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
+        or h.workflow_instance_id <> m.workflow_instance_id),
+     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
+     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
+     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
+        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
+     ) x(rule, broken)
+   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -15864,6 +16933,11 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
+  union all
+  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
+    from bpm_core.multi_instance_part p
+    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
+   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
