@@ -2567,7 +2567,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2827,7 +2827,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -3625,14 +3625,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
+-- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -4174,6 +4174,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value
@@ -5113,7 +5118,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -5141,7 +5147,12 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -7326,7 +7337,8 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
+     or bpm_core.redo_scope_outputs(p_incident) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7666,7 +7678,8 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -8300,7 +8313,7 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
 
@@ -9767,6 +9780,63 @@ as $$
          || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
 $$;
 
+-- from 40_flow/map_scope_outputs.sql
+-- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
+-- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
+-- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
+-- Writes:   scope, workflow_instance, history_event; token, incident.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
+  r_host    record;
+  r_mapped  record;
+begin
+  -- One by one, for a patch changes what the next mapping sees.
+  for r_host in
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
+      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
+     where n.outputs is not null
+     order by l.n
+  loop
+    select m.mapped, m.problem, m.detail
+      into r_mapped
+      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
+     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
+    if r_mapped.problem is not null then
+      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
+    else
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
+              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
+              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
+      update bpm_core.workflow_instance w
+         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
+       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
+    end if;
+  end loop;
+  if cardinality(v_stopped) = 0 then
+    return p_leaving;
+  end if;
+  perform bpm_core.open_incidents(v_stopped);
+  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
+end
+$$;
+
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -10278,7 +10348,8 @@ $$;
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+-- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10288,24 +10359,35 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_born     bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
 begin
-  with opened as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+  with host as materialized (
+    select h.*, t.steps, m.mapped, m.problem, m.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (select m.*
+                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+                          where n.inputs is not null offset 0) m on true
+     where t.state = 'Waiting'),
+  opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
+      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     where t.state = 'Waiting'),
+     where h.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -10323,9 +10405,14 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from opened o;
+  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
+         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
+                                                 h.problem, h.detail)) from host h where h.problem is not null)
+    into v_born, v_troubles;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -10897,6 +10984,46 @@ set jit = off
 as $$
 begin
   perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
+-- from 40_flow/redo_scope_outputs.sql
+-- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   as map_scope_outputs, and what the path ahead writes.
+create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host    bpm_core.moving;
+  v_leaving bpm_core.moving[];
+begin
+  if not p_incident.detail ? 'ended' then
+    return false;
+  end if;
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
+    into v_host
+    from bpm_core.token t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
+  if v_host.token_id is null then
+    return false;
+  end if;
+  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
+  if cardinality(v_leaving) > 0 then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
+            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+  return true;
 end
 $$;
 
