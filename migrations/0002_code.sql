@@ -178,16 +178,18 @@ end
 $$;
 
 -- from 00_foundation/new_id.sql
--- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
--- Returns:  uuid; the first 48 bits are milliseconds of the clock.
+-- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge. What is drawn one after the other
+-- sorts so, if a microsecond lies between: the inbox is applied in this order.
+-- Returns:  uuid; the first 48 bits are milliseconds of the clock, the 12 after the version their fraction (RFC 9562, 6.2, method 3).
 create or replace function bpm_core.new_id()
 returns uuid
 language sql volatile parallel safe
 as $$
-  select encode(
-    set_bit(set_bit(
-      overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
-      52, 1), 53, 1), 'hex')::uuid
+  -- The clock is read once: milliseconds and their fraction are one number, twelve and four hexadecimal digits.
+  select overlay(
+    replace(gen_random_uuid()::text, '-', '')
+    placing left(overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 65536000)::bigint), 16, '0') placing '7' from 13 for 0), 16)
+    from 1 for 16)::uuid
 $$;
 
 -- from 00_foundation/now.sql
@@ -4889,7 +4891,7 @@ $$;
 -- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
 -- is attached to the sub-process around that, as a boundary event is.
--- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
+-- Conditions on the node stand inside the lateral queries, fenced, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -4941,18 +4943,18 @@ as $$
                                                                       n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
                           and d.tag in ('error', 'message', 'signal', 'escalation')
     left join lateral (
-      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
-    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation') offset 0) e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal' offset 0) s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
-       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask') offset 0) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer' offset 0) t on true
     left join lateral (
-      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -7268,7 +7270,7 @@ begin
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
@@ -7424,18 +7426,24 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with arrival as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
-           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows, c.round as collects,
+           greatest(c.round, coalesce(before.round, 0) + 1) - 1
            + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
       from unnest(p_arriving) a
      cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
                           where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
                             and p.flow_id = a.flow_id offset 0) p
-      left join lateral (
-        select j.round
-          from bpm_core.inclusive_join j
-         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
-        offset 0) j on true
+     cross join lateral (
+       select coalesce(
+         (select j.round
+            from bpm_core.inclusive_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id),
+         (select j.round + 1
+            from bpm_core.parallel_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+           order by j.round desc
+           limit 1),
+         1) as round offset 0) c
       left join lateral (
         select r.round
           from bpm_core.parallel_join_arrival r
@@ -7456,11 +7464,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];
@@ -8825,60 +8833,6 @@ begin
 end
 $$;
 
--- from 40_flow/leave_joins.sql
--- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
--- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
--- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
-create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_token bpm_core.moving;
-  v_round integer;
-  v_last  integer;
-begin
-  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
-    delete from bpm_core.parallel_join_arrival a
-     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
-    returning a.round into v_round;
-    continue when not found;
-    v_last := v_round;
-    loop
-      update bpm_core.parallel_join_arrival a
-         set round = v_last
-       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
-      exit when not found;
-      v_last := v_last + 1;
-    end loop;
-    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
-    delete from bpm_core.parallel_join j
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
-    update bpm_core.parallel_join j
-       set joined = j.joined - 1
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last;
-    update bpm_core.inclusive_join j
-       set waiting = j.waiting - 1,
-           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
-      from bpm_core.workflow_instance w
-     cross join lateral (select f.place from bpm_core.inclusive_flow f
-                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
-                            and f.flow_id = v_token.flow_id offset 0) p
-     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
-       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id;
-  end loop;
-end
-$$;
-
 -- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
@@ -9680,8 +9634,11 @@ begin
     return;
   end if;
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(p_waits) w;
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key,
+         -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
+         v_now + w.n * interval '1 microsecond'
+    from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
+                                           created_at, last_met, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -10092,7 +10049,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;
 
@@ -11102,8 +11059,9 @@ $$;
 
 -- from 40_flow/throw_to_callers.sql
 -- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+-- p_ends: the thrower is at an error end event, where its token ends; else it is at an activity and is terminated with all others.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as complete_tokens and fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[], p_ends boolean)
 returns bpm_core.thrown[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -11119,6 +11077,9 @@ begin
     if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
       continue;
     elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      if p_ends then
+        perform bpm_core.complete_tokens(array[v_thrown.token]);
+      end if;
       perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
                                       jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
     else
@@ -16418,19 +16379,20 @@ as $$
       from reaching r
       join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
      where r.node_id <> r.join_id),
-  blocked as (
-    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+  elsewhere as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, w.workflow_version_id, w.flows, k.id, k.node_id as at_id, k.via_flow_id
       from waits w
       join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
-       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
-     cross join lateral (
-       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
-         from (select r.flow_id
-                 from reaching r
-                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
-               union all
-               select k.via_flow_id where k.node_id = w.node_id) x) c
-     group by w.workflow_instance_id, w.scope_id, w.node_id)
+     where k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')),
+  comes as (
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, bool_or(r.flow_id = any (e.flows)) as over_filled
+      from elsewhere e
+      join reaching r on r.workflow_version_id = e.workflow_version_id and r.join_id = e.node_id and r.node_id = e.at_id
+     where e.at_id <> e.node_id
+     group by e.workflow_instance_id, e.scope_id, e.node_id, e.id
+    union all
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, e.via_flow_id = any (e.flows) from elsewhere e where e.at_id = e.node_id),
+  blocked as (select distinct c.workflow_instance_id, c.scope_id, c.node_id from comes c where not c.over_filled)
   select w.workflow_instance_id, w.node_id, x.rule,
          jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
     from waits w
@@ -16439,7 +16401,7 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+     ('may fire, but did not', b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;
 
