@@ -3632,7 +3632,7 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask', 'subProcess', 'transaction') then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -5113,7 +5113,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when n.tag in ('subProcess', 'transaction') then bpm_core.scope_mappings(n.extensions) else '{}' end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -5167,6 +5168,24 @@ declare
   v_span constant interval := (select t.span from bpm_core.read_time(p_text) t where t.kind = 'duration');
 begin
   return case when abs(extract(epoch from v_span)) * abs(p_factor) < 1e11 and abs(p_factor) < 1e11 then to_jsonb('__duration:' || (v_span * p_factor::double precision)::text) end;
+end
+$$;
+
+-- from 20_catalog/scope_mappings.sql
+-- The input and output mappings of a sub-process, compiled, as its node keeps them.
+-- Returns:  jsonb {inputs, outputs}, without those that are not drawn.
+create or replace function bpm_core.scope_mappings(p_extensions jsonb)
+returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not p_extensions ? 'mappings' then
+    return '{}'::jsonb;
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object(
+    'inputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'in') m),
+    'outputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'out') m)));
 end
 $$;
 
@@ -5838,8 +5857,9 @@ $$;
 
 -- from 40_flow/apply_call_ends.sql
 -- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
--- its steps wrote. A caller that no longer waits for it hears nothing.
--- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+-- its steps wrote. A caller that no longer waits for it hears nothing. Outputs that cannot be evaluated bury the row: resolving that incident tries them
+-- again, and nothing is called twice.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, and what bury_inbox and the paths ahead write.
 create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
 language plpgsql volatile
@@ -5849,18 +5869,19 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_troubles bpm_core.trouble[];
+  v_failed   uuid[];
+  v_problems text;
   v_leaving  bpm_core.moving[];
 begin
   with ended as materialized (
-    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+    select h.host, (h.payload ->> 'child')::uuid as child_id, h.inbox_id, o.mapped, o.problem
       from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
      cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
                           where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
      cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
                           where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
      cross join lateral (
-       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.problem
          from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -5875,11 +5896,12 @@ begin
      where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
   select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
            filter (where e.mapped is not null),
-         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
-                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
-    into v_leaving, v_troubles
+         array_agg(e.inbox_id) filter (where e.mapped is null), string_agg(e.problem, '; ') filter (where e.mapped is null)
+    into v_leaving, v_failed, v_problems
     from ended e;
-  perform bpm_core.open_incidents(v_troubles);
+  if v_failed is not null then
+    perform bpm_core.bury_inbox(p_tenant_id, array(select r from unnest(p_rows) r where r.id = any (v_failed)), v_problems);
+  end if;
   if v_leaving is not null then
     perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
     perform bpm_core.advance_isolated(v_leaving);
@@ -6393,6 +6415,37 @@ begin
      set lock_version = w.lock_version + 1
     from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
    where w.tenant_id = d.tenant_id and w.id = d.id;
+end
+$$;
+
+-- from 40_flow/bury_inbox.sql
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
+create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with poison as materialized (
+    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
+           p.payload || jsonb_build_object('inbox', p.kind), v_now
+      from poison p),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
+      from poison p)
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
+  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
+    from poison p;
 end
 $$;
 
@@ -7524,10 +7577,11 @@ end
 $$;
 
 -- from 40_flow/end_scopes.sql
--- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
+-- Ends scopes in which no token is left: what it hands outwards is mapped, what waited beside the host is closed, and the host
+-- goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
 -- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
--- Writes:   scope, token, timer, subscription, history_event.
+-- Writes:   scope, workflow_instance (variables), token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7555,6 +7609,8 @@ begin
                            from unnest(p_ended) m
                           cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
                           where m.scope_id = e.id) x),
+  handed as materialized (
+    select m.scope_id, m.detail from bpm_core.map_scope_outputs(p_tenant_id, array(select h.id from host h)) m),
   stepped as (
     update bpm_core.token t
        set steps = h.steps
@@ -7562,7 +7618,8 @@ begin
      where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id,
+           jsonb_build_object('scope', h.id) || coalesce((select o.detail from handed o where o.scope_id = h.id), '{}')
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
                        h.node_id, null, null)::bpm_core.moving)
@@ -7638,16 +7695,21 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now   timestamptz := bpm_core.now();
-  v_ended uuid[];
+  v_now    timestamptz := bpm_core.now();
+  v_ended  uuid[];
+  v_ending bpm_core.moving[] := p_arriving;
+  v_scoped boolean := exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
 begin
+  if v_scoped then
+    v_ending := bpm_core.hold_back_ends(p_arriving, false);
+  end if;
   update bpm_core.token t
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_arriving) a
+    from unnest(v_ending) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
   with fewer as (
     select a.tenant_id, a.instance_id, count(*)::integer as tokens
-      from unnest(p_arriving) a
+      from unnest(v_ending) a
      group by a.tenant_id, a.instance_id),
   counted as (
     update bpm_core.workflow_instance w
@@ -7661,12 +7723,12 @@ begin
     from counted c;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
   select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
+    from unnest(v_ending) a;
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
-  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+  if v_scoped then
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', v_ending), v_ending);
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -8291,16 +8353,17 @@ set jit = off
 as $$
 declare
   v_tenant_id text := (p_arriving[1]).tenant_id;
-  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
-  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
+  v_ending    bpm_core.moving[] := bpm_core.hold_back_ends(p_arriving, true);
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(v_ending) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(v_ending) a where a.scope_id = bpm_core.root_scope());
 begin
-  perform bpm_core.complete_tokens(p_arriving);
+  perform bpm_core.complete_tokens(v_ending);
   perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
   if cardinality(v_scopes) = 0 then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, v_ending);
 end
 $$;
 
@@ -8676,9 +8739,16 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
-                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
+     cross join lateral (
+       -- By the flow or by the node, never by both in one: a fork of thousands would read all its flows for each of them.
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is not null and f.flow_id = l.flow_id and f.workflow_version_id = l.version_id and f.tenant_id = l.tenant_id
+       union all
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is null and f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+       offset 0) f);
 end
 $$;
 
@@ -8930,6 +9000,43 @@ begin
       from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
      cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
      where x.has_conditions);
+end
+$$;
+
+-- from 40_flow/hold_back_ends.sql
+-- Stops the tokens that would end a sub-process whose output mappings cannot be evaluated: an incident on the last of them, where it arrives, so that resolving
+-- it tries the mappings again and nothing inside is done twice.
+-- p_whatever_is_left: the scope ends although other tokens are in it (a terminate end). Returns: moving[], the tokens that may end.
+-- Writes:   what open_incidents writes.
+create or replace function bpm_core.hold_back_ends(p_arriving bpm_core.moving[], p_whatever_is_left boolean)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+begin
+  v_troubles := array(
+    select row(e.token, 'ExpressionUndecidable', format('Sub-process %s: %s.', s.node_id, m.problem), m.detail)::bpm_core.trouble
+      from (select a.tenant_id, a.version_id, a.instance_id, a.scope_id, count(*) as tokens, (array_agg(a order by a.token_id desc))[1] as token
+              from unnest(p_arriving) a
+             where a.scope_id <> bpm_core.root_scope()
+             group by a.tenant_id, a.version_id, a.instance_id, a.scope_id) e
+     cross join lateral (select s.node_id, s.live_tokens, s.state from bpm_core.scope s where s.tenant_id = e.tenant_id and s.id = e.scope_id offset 0) s
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = e.tenant_id and n.workflow_version_id = e.version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral bpm_core.token_variables(e.tenant_id, e.instance_id, e.scope_id) v
+     cross join lateral (select m.mapped, m.problem, m.detail from bpm_core.map_values(n.outputs, v.variables) m
+                          where n.outputs is not null and s.state = 'Open' and (p_whatever_is_left or s.live_tokens = e.tokens) offset 0) m
+     where m.mapped is null);
+  if cardinality(v_troubles) = 0 then
+    return p_arriving;
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
 end
 $$;
 
@@ -9767,6 +9874,42 @@ as $$
          || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
 $$;
 
+-- from 40_flow/map_scope_outputs.sql
+-- What sub-processes that ended hand outwards by their output mappings: patched into the nearest scope around that declares it, else into the workflow.
+-- Returns:  one row per scope with mappings: its patch and the names in it that a scope keeps, for history.
+-- Writes:   workflow_instance, scope.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_scopes uuid[])
+returns table (scope_id uuid, detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_scope record;
+begin
+  for r_scope in
+    select s.id, s.workflow_instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope()) as around, m.mapped
+      from unnest(p_scopes) k(id)
+     cross join lateral (select s.* from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = k.id offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = s.workflow_instance_id offset 0) w
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = p_tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral bpm_core.token_variables(p_tenant_id, s.workflow_instance_id, s.id) v
+     cross join lateral (select m.mapped from bpm_core.map_values(n.outputs, v.variables) m where n.outputs is not null offset 0) m
+     order by k.id
+  loop
+    scope_id := r_scope.id;
+    detail := jsonb_build_object('variables', r_scope.mapped) || bpm_core.local_names(p_tenant_id, r_scope.around, r_scope.mapped);
+    update bpm_core.workflow_instance w
+       set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, r_scope.around, r_scope.mapped)
+     where w.tenant_id = p_tenant_id and w.id = r_scope.workflow_instance_id;
+    return next;
+  end loop;
+end
+$$;
+
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -10277,8 +10420,9 @@ $$;
 
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
--- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing, and one whose input mappings cannot be
+-- evaluated stops with an incident.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10288,12 +10432,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_born     bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
 begin
-  with opened as materialized (
+  with asked as materialized (
     select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps,
+           h::bpm_core.moving as host, i.mapped, i.problem, i.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
      cross join lateral (
@@ -10302,10 +10448,18 @@ begin
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (
+        select m.mapped, m.problem, m.detail
+          from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+         cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+         where n.inputs is not null offset 0) i on true
      where t.state = 'Waiting'),
+  opened as materialized (select a.* from asked a where a.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, coalesce(o.mapped, '{}'), 1
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -10324,8 +10478,15 @@ begin
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
   select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from opened o;
+           filter (where o.problem is null),
+         array_agg(row(o.host, 'ExpressionUndecidable', format('Sub-process %s: %s.', o.host_node_id, o.problem), o.detail)::bpm_core.trouble)
+           filter (where o.problem is not null)
+    into v_born, v_troubles
+    from asked o;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -10761,7 +10922,7 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
@@ -10787,7 +10948,7 @@ $$;
 
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
--- Writes:   inbox; incident, dead_letter, history_event.
+-- Writes:   inbox, and what bury_inbox writes.
 create or replace function bpm_core.put_back_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
 language plpgsql volatile
@@ -10797,28 +10958,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now    timestamptz := bpm_core.now();
+  v_poison bpm_core.inbox[];
 begin
   update bpm_core.inbox i
      set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
     from unnest(p_rows) r
    where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as materialized (
+  with poison as (
     delete from bpm_core.inbox i
      using unnest(p_rows) r
      where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*, bpm_core.new_id() as incident_id),
-  opened as (
-    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
-      from poison p),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
-    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
-      from poison p)
-  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
-  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
-    from poison p;
+    returning i.*)
+  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
+  if v_poison is not null then
+    perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
+  end if;
 end
 $$;
 
