@@ -2567,7 +2567,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2827,7 +2827,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -3625,14 +3625,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
+-- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask', 'subProcess', 'transaction') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -4174,6 +4174,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value
@@ -5114,7 +5119,7 @@ as $$
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
                          || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
-                         || case when n.tag in ('subProcess', 'transaction') then bpm_core.scope_mappings(n.extensions) else '{}' end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -5142,7 +5147,12 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5168,24 +5178,6 @@ declare
   v_span constant interval := (select t.span from bpm_core.read_time(p_text) t where t.kind = 'duration');
 begin
   return case when abs(extract(epoch from v_span)) * abs(p_factor) < 1e11 and abs(p_factor) < 1e11 then to_jsonb('__duration:' || (v_span * p_factor::double precision)::text) end;
-end
-$$;
-
--- from 20_catalog/scope_mappings.sql
--- The input and output mappings of a sub-process, compiled, as its node keeps them.
--- Returns:  jsonb {inputs, outputs}, without those that are not drawn.
-create or replace function bpm_core.scope_mappings(p_extensions jsonb)
-returns jsonb
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if not p_extensions ? 'mappings' then
-    return '{}'::jsonb;
-  end if;
-  return jsonb_strip_nulls(jsonb_build_object(
-    'inputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'in') m),
-    'outputs', (select m.mappings from bpm_core.drawn_mappings(p_extensions, 'out') m)));
 end
 $$;
 
@@ -5857,9 +5849,8 @@ $$;
 
 -- from 40_flow/apply_call_ends.sql
 -- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
--- its steps wrote. A caller that no longer waits for it hears nothing. Outputs that cannot be evaluated bury the row: resolving that incident tries them
--- again, and nothing is called twice.
--- Writes:   workflow_instance, scope, history_event, timer, subscription, and what bury_inbox and the paths ahead write.
+-- its steps wrote. A caller that no longer waits for it hears nothing.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
 create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
 language plpgsql volatile
@@ -5869,19 +5860,18 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_failed   uuid[];
-  v_problems text;
+  v_troubles bpm_core.trouble[];
   v_leaving  bpm_core.moving[];
 begin
   with ended as materialized (
-    select h.host, (h.payload ->> 'child')::uuid as child_id, h.inbox_id, o.mapped, o.problem
+    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
       from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
      cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
                           where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
      cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
                           where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
      cross join lateral (
-       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.problem
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
          from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -5896,12 +5886,11 @@ begin
      where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
   select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
            filter (where e.mapped is not null),
-         array_agg(e.inbox_id) filter (where e.mapped is null), string_agg(e.problem, '; ') filter (where e.mapped is null)
-    into v_leaving, v_failed, v_problems
+         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
+                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
+    into v_leaving, v_troubles
     from ended e;
-  if v_failed is not null then
-    perform bpm_core.bury_inbox(p_tenant_id, array(select r from unnest(p_rows) r where r.id = any (v_failed)), v_problems);
-  end if;
+  perform bpm_core.open_incidents(v_troubles);
   if v_leaving is not null then
     perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
     perform bpm_core.advance_isolated(v_leaving);
@@ -6415,37 +6404,6 @@ begin
      set lock_version = w.lock_version + 1
     from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
    where w.tenant_id = d.tenant_id and w.id = d.id;
-end
-$$;
-
--- from 40_flow/bury_inbox.sql
--- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
--- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
-create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with poison as materialized (
-    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
-  opened as (
-    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
-           p.payload || jsonb_build_object('inbox', p.kind), v_now
-      from poison p),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
-    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
-      from poison p)
-  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
-  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
-    from poison p;
 end
 $$;
 
@@ -7379,7 +7337,8 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
+     or bpm_core.redo_scope_outputs(p_incident) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7577,11 +7536,10 @@ end
 $$;
 
 -- from 40_flow/end_scopes.sql
--- Ends scopes in which no token is left: what it hands outwards is mapped, what waited beside the host is closed, and the host
--- goes on. It goes on with the fewest steps of the tokens
+-- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
 -- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
--- Writes:   scope, workflow_instance (variables), token, timer, subscription, history_event.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7609,8 +7567,6 @@ begin
                            from unnest(p_ended) m
                           cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
                           where m.scope_id = e.id) x),
-  handed as materialized (
-    select m.scope_id, m.detail from bpm_core.map_scope_outputs(p_tenant_id, array(select h.id from host h)) m),
   stepped as (
     update bpm_core.token t
        set steps = h.steps
@@ -7618,8 +7574,7 @@ begin
      where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id,
-           jsonb_build_object('scope', h.id) || coalesce((select o.detail from handed o where o.scope_id = h.id), '{}')
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
                        h.node_id, null, null)::bpm_core.moving)
@@ -7695,21 +7650,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_ended  uuid[];
-  v_ending bpm_core.moving[] := p_arriving;
-  v_scoped boolean := exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_now   timestamptz := bpm_core.now();
+  v_ended uuid[];
 begin
-  if v_scoped then
-    v_ending := bpm_core.hold_back_ends(p_arriving, false);
-  end if;
   update bpm_core.token t
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(v_ending) a
+    from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
   with fewer as (
     select a.tenant_id, a.instance_id, count(*)::integer as tokens
-      from unnest(v_ending) a
+      from unnest(p_arriving) a
      group by a.tenant_id, a.instance_id),
   counted as (
     update bpm_core.workflow_instance w
@@ -7723,12 +7673,13 @@ begin
     from counted c;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
   select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(v_ending) a;
+    from unnest(p_arriving) a;
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
-  if v_scoped then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', v_ending), v_ending);
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -8353,17 +8304,16 @@ set jit = off
 as $$
 declare
   v_tenant_id text := (p_arriving[1]).tenant_id;
-  v_ending    bpm_core.moving[] := bpm_core.hold_back_ends(p_arriving, true);
-  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(v_ending) a where a.scope_id <> bpm_core.root_scope());
-  v_roots     uuid[] := array(select distinct a.instance_id from unnest(v_ending) a where a.scope_id = bpm_core.root_scope());
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  perform bpm_core.complete_tokens(v_ending);
+  perform bpm_core.complete_tokens(p_arriving);
   perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
   if cardinality(v_scopes) = 0 then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, v_ending);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
 
@@ -8739,16 +8689,9 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-     cross join lateral (
-       -- By the flow or by the node, never by both in one: a fork of thousands would read all its flows for each of them.
-       select f.target_id, f.flow_id, f.target_kind
-         from bpm_core.workflow_flow f
-        where l.flow_id is not null and f.flow_id = l.flow_id and f.workflow_version_id = l.version_id and f.tenant_id = l.tenant_id
-       union all
-       select f.target_id, f.flow_id, f.target_kind
-         from bpm_core.workflow_flow f
-        where l.flow_id is null and f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-       offset 0) f);
+     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
 end
 $$;
 
@@ -9000,43 +8943,6 @@ begin
       from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
      cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
      where x.has_conditions);
-end
-$$;
-
--- from 40_flow/hold_back_ends.sql
--- Stops the tokens that would end a sub-process whose output mappings cannot be evaluated: an incident on the last of them, where it arrives, so that resolving
--- it tries the mappings again and nothing inside is done twice.
--- p_whatever_is_left: the scope ends although other tokens are in it (a terminate end). Returns: moving[], the tokens that may end.
--- Writes:   what open_incidents writes.
-create or replace function bpm_core.hold_back_ends(p_arriving bpm_core.moving[], p_whatever_is_left boolean)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_troubles bpm_core.trouble[];
-begin
-  v_troubles := array(
-    select row(e.token, 'ExpressionUndecidable', format('Sub-process %s: %s.', s.node_id, m.problem), m.detail)::bpm_core.trouble
-      from (select a.tenant_id, a.version_id, a.instance_id, a.scope_id, count(*) as tokens, (array_agg(a order by a.token_id desc))[1] as token
-              from unnest(p_arriving) a
-             where a.scope_id <> bpm_core.root_scope()
-             group by a.tenant_id, a.version_id, a.instance_id, a.scope_id) e
-     cross join lateral (select s.node_id, s.live_tokens, s.state from bpm_core.scope s where s.tenant_id = e.tenant_id and s.id = e.scope_id offset 0) s
-     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
-                          where n.tenant_id = e.tenant_id and n.workflow_version_id = e.version_id and n.node_id = s.node_id offset 0) n
-     cross join lateral bpm_core.token_variables(e.tenant_id, e.instance_id, e.scope_id) v
-     cross join lateral (select m.mapped, m.problem, m.detail from bpm_core.map_values(n.outputs, v.variables) m
-                          where n.outputs is not null and s.state = 'Open' and (p_whatever_is_left or s.live_tokens = e.tokens) offset 0) m
-     where m.mapped is null);
-  if cardinality(v_troubles) = 0 then
-    return p_arriving;
-  end if;
-  perform bpm_core.open_incidents(v_troubles);
-  return array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
 end
 $$;
 
@@ -9875,11 +9781,12 @@ as $$
 $$;
 
 -- from 40_flow/map_scope_outputs.sql
--- What sub-processes that ended hand outwards by their output mappings: patched into the nearest scope around that declares it, else into the workflow.
--- Returns:  one row per scope with mappings: its patch and the names in it that a scope keeps, for history.
--- Writes:   workflow_instance, scope.
-create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_scopes uuid[])
-returns table (scope_id uuid, detail jsonb)
+-- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
+-- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
+-- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
+-- Writes:   scope, workflow_instance, history_event; token, incident.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -9887,26 +9794,46 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  r_scope record;
+  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
+  r_host    record;
+  r_mapped  record;
 begin
-  for r_scope in
-    select s.id, s.workflow_instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope()) as around, m.mapped
-      from unnest(p_scopes) k(id)
-     cross join lateral (select s.* from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = k.id offset 0) s
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = s.workflow_instance_id offset 0) w
+  -- One by one, for a patch changes what the next mapping sees.
+  for r_host in
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
+      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
      cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
-                          where n.tenant_id = p_tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
-     cross join lateral bpm_core.token_variables(p_tenant_id, s.workflow_instance_id, s.id) v
-     cross join lateral (select m.mapped from bpm_core.map_values(n.outputs, v.variables) m where n.outputs is not null offset 0) m
-     order by k.id
+                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
+     where n.outputs is not null
+     order by l.n
   loop
-    scope_id := r_scope.id;
-    detail := jsonb_build_object('variables', r_scope.mapped) || bpm_core.local_names(p_tenant_id, r_scope.around, r_scope.mapped);
-    update bpm_core.workflow_instance w
-       set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, r_scope.around, r_scope.mapped)
-     where w.tenant_id = p_tenant_id and w.id = r_scope.workflow_instance_id;
-    return next;
+    select m.mapped, m.problem, m.detail
+      into r_mapped
+      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
+     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
+    if r_mapped.problem is not null then
+      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
+    else
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
+              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
+              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
+      update bpm_core.workflow_instance w
+         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
+       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
+    end if;
   end loop;
+  if cardinality(v_stopped) = 0 then
+    return p_leaving;
+  end if;
+  perform bpm_core.open_incidents(v_stopped);
+  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
 end
 $$;
 
@@ -10420,8 +10347,8 @@ $$;
 
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
--- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing, and one whose input mappings cannot be
--- evaluated stops with an incident.
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
+-- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
 -- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
@@ -10436,30 +10363,31 @@ declare
   v_born     bpm_core.moving[];
   v_troubles bpm_core.trouble[];
 begin
-  with asked as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps,
-           h::bpm_core.moving as host, i.mapped, i.problem, i.detail
+  with host as materialized (
+    select h.*, t.steps, m.mapped, m.problem, m.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (select m.*
+                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+                          where n.inputs is not null offset 0) m on true
+     where t.state = 'Waiting'),
+  opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
+      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
-                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
-      left join lateral (
-        select m.mapped, m.problem, m.detail
-          from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
-         cross join lateral bpm_core.map_values(n.inputs, v.variables) m
-         where n.inputs is not null offset 0) i on true
-     where t.state = 'Waiting'),
-  opened as materialized (select a.* from asked a where a.problem is null),
+     where h.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, coalesce(o.mapped, '{}'), 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -10477,12 +10405,10 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-           filter (where o.problem is null),
-         array_agg(row(o.host, 'ExpressionUndecidable', format('Sub-process %s: %s.', o.host_node_id, o.problem), o.detail)::bpm_core.trouble)
-           filter (where o.problem is not null)
-    into v_born, v_troubles
-    from asked o;
+  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
+         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
+                                                 h.problem, h.detail)) from host h where h.problem is not null)
+    into v_born, v_troubles;
   if v_troubles is not null then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
@@ -10922,7 +10848,7 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
@@ -10948,7 +10874,7 @@ $$;
 
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
--- Writes:   inbox, and what bury_inbox writes.
+-- Writes:   inbox; incident, dead_letter, history_event.
 create or replace function bpm_core.put_back_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
 language plpgsql volatile
@@ -10958,22 +10884,28 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_poison bpm_core.inbox[];
+  v_now timestamptz := bpm_core.now();
 begin
   update bpm_core.inbox i
      set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
     from unnest(p_rows) r
    where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as (
+  with poison as materialized (
     delete from bpm_core.inbox i
      using unnest(p_rows) r
      where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*)
-  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
-  if v_poison is not null then
-    perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
-  end if;
+    returning i.*, bpm_core.new_id() as incident_id),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
+      from poison p),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
+      from poison p)
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
+  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
+    from poison p;
 end
 $$;
 
@@ -11052,6 +10984,46 @@ set jit = off
 as $$
 begin
   perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
+-- from 40_flow/redo_scope_outputs.sql
+-- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   as map_scope_outputs, and what the path ahead writes.
+create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host    bpm_core.moving;
+  v_leaving bpm_core.moving[];
+begin
+  if not p_incident.detail ? 'ended' then
+    return false;
+  end if;
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
+    into v_host
+    from bpm_core.token t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
+  if v_host.token_id is null then
+    return false;
+  end if;
+  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
+  if cardinality(v_leaving) > 0 then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
+            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+  return true;
 end
 $$;
 

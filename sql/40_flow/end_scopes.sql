@@ -1,8 +1,7 @@
--- Ends scopes in which no token is left: what it hands outwards is mapped, what waited beside the host is closed, and the host
--- goes on. It goes on with the fewest steps of the tokens
+-- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
 -- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
--- Writes:   scope, workflow_instance (variables), token, timer, subscription, history_event.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -30,8 +29,6 @@ begin
                            from unnest(p_ended) m
                           cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
                           where m.scope_id = e.id) x),
-  handed as materialized (
-    select m.scope_id, m.detail from bpm_core.map_scope_outputs(p_tenant_id, array(select h.id from host h)) m),
   stepped as (
     update bpm_core.token t
        set steps = h.steps
@@ -39,8 +36,7 @@ begin
      where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id,
-           jsonb_build_object('scope', h.id) || coalesce((select o.detail from handed o where o.scope_id = h.id), '{}')
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
                        h.node_id, null, null)::bpm_core.moving)

@@ -9,21 +9,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_ended  uuid[];
-  v_ending bpm_core.moving[] := p_arriving;
-  v_scoped boolean := exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_now   timestamptz := bpm_core.now();
+  v_ended uuid[];
 begin
-  if v_scoped then
-    v_ending := bpm_core.hold_back_ends(p_arriving, false);
-  end if;
   update bpm_core.token t
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(v_ending) a
+    from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
   with fewer as (
     select a.tenant_id, a.instance_id, count(*)::integer as tokens
-      from unnest(v_ending) a
+      from unnest(p_arriving) a
      group by a.tenant_id, a.instance_id),
   counted as (
     update bpm_core.workflow_instance w
@@ -37,12 +32,13 @@ begin
     from counted c;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
   select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(v_ending) a;
+    from unnest(p_arriving) a;
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
-  if v_scoped then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', v_ending), v_ending);
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end

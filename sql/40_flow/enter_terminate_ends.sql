@@ -11,16 +11,15 @@ set jit = off
 as $$
 declare
   v_tenant_id text := (p_arriving[1]).tenant_id;
-  v_ending    bpm_core.moving[] := bpm_core.hold_back_ends(p_arriving, true);
-  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(v_ending) a where a.scope_id <> bpm_core.root_scope());
-  v_roots     uuid[] := array(select distinct a.instance_id from unnest(v_ending) a where a.scope_id = bpm_core.root_scope());
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  perform bpm_core.complete_tokens(v_ending);
+  perform bpm_core.complete_tokens(p_arriving);
   perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
   if cardinality(v_scopes) = 0 then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, v_ending);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
