@@ -166,6 +166,10 @@ def drawn_name(node: str) -> str:
     return re.sub(":(inclusive|choice|split)$", BEHIND, node)
 
 
+def _to(wait: Row) -> tuple[str, str]:
+    return wait["key"] or wait["process"], wait["kind"]
+
+
 class Crowd:
     """The sessions and what they did."""
 
@@ -393,7 +397,7 @@ class Crowd:
         )
         # What begins something beside others is left alone in the end: it could go on for ever.
         wanted = [w for w in waits if not self.calm or self.nodes[w["node"]].interrupting]
-        keys = [(w["name"], w["key"] or w["process"], w["kind"]) for w in wanted]
+        keys = [(w["node"] if w["kind"] == "Conditional" else w["name"], *_to(w)) for w in wanted]
         keys = keys[: chance.choice((1, 5, 20))]
         if not self.calm:
             some = chance.choices(list(self.cases.values()), k=2)
@@ -402,7 +406,7 @@ class Crowd:
             payload = {chance.choice(GIVEN): chance.randint(0, 9)}
             if kind == "Conditional":
                 # Whoever waits for a condition may wait for somebody to set a variable.
-                self._set(session, key, payload)
+                self._set(session, key, self._what_makes_true(name, chance))
                 continue
             if kind == "Signal":
                 if name.endswith(ALARM) and chance.random() < 0.7:
@@ -418,6 +422,14 @@ class Crowd:
 
     def _set(self, session: Session, process: str, values: Row) -> None:
         self.call(session, "select bpm.set_variables(%s, %s)", process, json.dumps(values))
+
+    def _what_makes_true(self, node: str, chance: random.Random) -> Row:
+        condition = self.nodes[node].condition
+        assert condition is not None
+        while True:
+            values = {name: chance.randint(0, 9) for name in GIVEN}
+            if condition.holds(values) or chance.random() < 0.002:
+                return values
 
     def hold(self, session: Session, chance: random.Random) -> None:
         """Hold an instance while messages for it come: they go through its inbox."""

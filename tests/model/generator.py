@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal
 
 from tests.model.graph import COLLECTION, ELEMENT, LOOP, OUTPUT, Condition, Flow, Graph, Node
@@ -146,7 +146,7 @@ class Drawing:
         """A conditional catch event. Nobody can set the variables of a called process by hand."""
         if self._called():
             return self.passed()
-        node = self.node("conditional", condition=self.condition(self._read()))
+        node = self.node("conditional", condition=self._until("conditional"))
         return Ends(node.id, node.id)
 
     def _called(self) -> bool:
@@ -203,7 +203,13 @@ class Drawing:
         return found
 
     def _until(self, kind: str) -> Condition | None:
-        return self.condition(self._read()) if kind == "conditional" else None
+        """A condition that can come true."""
+        while kind == "conditional":
+            found = self.condition(self._read())
+            values = product(range(10), repeat=len(GIVEN))
+            if any(found.holds(dict(zip(GIVEN, v, strict=True))) for v in values):
+                return found
+        return None
 
     def _rule(self, kind: str, beside: bool = False) -> str:
         """A duration, a name or a code. Signals reach every instance that waits, so each graph has
