@@ -17,7 +17,9 @@ begin
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+    from bpm_core.lower_compensation(p_elements, v_drawn, v_drawn, v_lines) c
+   cross join lateral bpm_core.add_sagas(p_elements, processes, c.nodes, c.flows) s
+   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
    cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
@@ -30,6 +32,8 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f

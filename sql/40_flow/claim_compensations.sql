@@ -1,0 +1,36 @@
+-- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope. What another thrower that is
+-- still there has taken stays with that.
+-- Writes:   compensation_record.
+create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_activity text;
+  v_scopes   uuid[] := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower));
+  v_inside   uuid[] := '{}'::uuid[];
+begin
+  v_activity := (select n.attributes #>> '{drawn,activity}' from bpm_core.workflow_node n
+                  where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
+  if v_activity is not null then
+    -- Of a sub-process without a handler of its own, what is inside.
+    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
+      select k.id
+        from unnest(v_scopes) k(id)
+       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
+       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')));
+  end if;
+  update bpm_core.compensation_record r
+     set thrower_token_id = p_thrower.token_id
+    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
+           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
+    left join lateral (select t.state from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.thrower_token_id offset 0) t on true
+   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
+     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
+     and (c.thrower_token_id = p_thrower.token_id or coalesce(t.state, 'Terminated') in ('Completed', 'Terminated'));
+end
+$$;
