@@ -255,6 +255,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.sweep_batch_size', 1, 100000),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -411,49 +412,6 @@ as $$
   insert into bpm_core.audit_event (tenant_id, id, actor, action, aggregate_type, aggregate_id, aggregate_version, trace_id, reason, detail, at)
   values (p_tenant_id, bpm_core.new_id(), p_actor, p_action, p_aggregate_type, p_aggregate_id, p_aggregate_version,
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
-$$;
-
--- from 20_catalog/add_sagas.sql
--- A process or sub-process that says bpm:saga="true" gets an event sub-process <id>:saga, begun by whatever goes wrong inside and is not caught there: it
--- compensates, and throws the error again, outwards.
--- Returns:  nodes and flows.
-create or replace function bpm_core.add_sagas(
-  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_around bpm_core.draft_node;
-  v_start  bpm_core.draft_node;
-  v_end    bpm_core.draft_node;
-  v_saga   text;
-  r_saga   record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  for r_saga in
-    select e.pos, coalesce(n.process_pos, p.pos) as process_pos, coalesce(n.node_id, p.process_id) as id, n.node_id as scope_id
-      from unnest(p_elements) e
-      left join unnest(p_nodes) n on n.pos = e.pos
-      left join unnest(p_processes) p on p.pos = e.pos and p.deployed
-     where e.space = 'bpmn' and e.tag in ('process', 'subProcess', 'transaction') and e.attributes ->> 'bpm:saga' = 'true'
-       and coalesce(n.pos, p.pos) is not null
-  loop
-    v_saga := r_saga.id || ':saga';
-    v_around.pos := r_saga.pos;
-    v_around.process_pos := r_saga.process_pos;
-    v_around.scope_pos := r_saga.pos;
-    v_start := bpm_core.plain_node(v_around, v_saga || '-start', 'startEvent', 'ErrorBoundary', v_saga, 0, 1);
-    v_start.attached_to := r_saga.scope_id;
-    v_end := bpm_core.plain_node(v_around, v_saga || '-end', 'endEvent', 'ErrorEnd', v_saga, 1, 0);
-    v_end.attributes := jsonb_build_object('saga', case when r_saga.scope_id is null then 'process' else 'scope' end);
-    nodes := nodes || bpm_core.plain_node(v_around, v_saga, 'subProcess', 'EventSubProcess', r_saga.scope_id, 0, 0) || v_start
-                   || bpm_core.plain_node(v_around, v_saga || '-throw', 'intermediateThrowEvent', 'CompensationThrow', v_saga, 1, 1) || v_end;
-    flows := flows || bpm_core.plain_flow(v_around, v_saga || '-throw-flow', v_saga || '-start', v_saga || '-throw')
-                   || bpm_core.plain_flow(v_around, v_saga || '-end-flow', v_saga || '-throw', v_saga || '-end');
-  end loop;
-end
 $$;
 
 -- from 20_catalog/approval_types.sql
@@ -676,17 +634,15 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
-                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'compensate' then 'CompensationBoundary'
-                   when 'cancel' then 'CancelBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -1091,34 +1047,6 @@ begin
 end
 $$;
 
--- from 20_catalog/compensation_pairs.sql
--- What is undone by what: an association ties a compensation boundary event to its handler, whichever way it is drawn; a compensation event sub-process
--- belongs to the sub-process around it.
--- Returns:  one row per event and handler: event_id, activity_id (null: the process), handler_id (null: there is none), whether that is drawn as one.
-create or replace function bpm_core.compensation_pairs(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns table (process_pos integer, scope_pos integer, event_id text, activity_id text, handler_id text, is_handler boolean)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with line as materialized (
-    select bpm_core.local_reference(e.attributes ->> 'sourceRef') as a, bpm_core.local_reference(e.attributes ->> 'targetRef') as b
-      from unnest(p_elements) e
-     where e.space = 'bpmn' and e.tag = 'association'
-  ),
-  tied as (select l.a as event_id, l.b as node_id from line l union select l.b, l.a from line l),
-  activity as materialized (
-    select n.scope_pos, n.node_id, n.attributes from unnest(p_nodes) n where n.tag not like '%Event' and n.tag not like '%Gateway')
-  select b.process_pos, b.scope_pos, b.node_id, b.attached_to, h.node_id, bpm_core.is_handler(h.attributes)
-    from unnest(p_nodes) b
-    left join (tied t join activity h on h.node_id = t.node_id) on t.event_id = b.node_id and h.scope_pos = b.scope_pos
-   where b.kind = 'CompensationBoundary' and b.tag = 'boundaryEvent'
-  union all
-  select s.process_pos, e.scope_pos, s.node_id, e.scope_id, e.node_id, true
-    from unnest(p_nodes) s
-    join unnest(p_nodes) e on e.process_pos = s.process_pos and e.node_id = s.scope_id
-   where s.kind = 'CompensationBoundary' and s.tag = 'startEvent'
-$$;
-
 -- from 20_catalog/compile_bpmn.sql
 -- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
 -- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
@@ -1139,9 +1067,7 @@ begin
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.lower_compensation(p_elements, v_drawn, v_drawn, v_lines) c
-   cross join lateral bpm_core.add_sagas(p_elements, processes, c.nodes, c.flows) s
-   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
    cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
@@ -1154,8 +1080,6 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -2035,72 +1959,6 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
--- from 20_catalog/find_compensation_faults.sql
--- What is wrong or odd about compensation: handlers that nothing leads to, events without a handler, what a throw event names.
-create or replace function bpm_core.find_compensation_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.is_handler(n.attributes) as undoes from unnest(p_nodes) n),
-  pair as materialized (select p.* from bpm_core.compensation_pairs(p_elements, p_nodes) p),
-  tied as materialized (
-    select p.scope_pos, p.event_id, min(p.activity_id) as activity_id, count(p.handler_id) as handlers, bool_and(p.is_handler) as all_handlers, min(p.handler_id) as one
-      from pair p group by p.scope_pos, p.event_id)
-  select bpm_core.fault('InvalidCompensation', format('%s %s.', n.label, case
-           when t.handlers = 0 then 'is tied to no compensation handler'
-           when t.handlers > 1 then 'is tied to several activities; what undoes one activity is one'
-           when not t.all_handlers then format('is tied to "%s", which is no compensation handler', t.one)
-           else 'has an outgoing sequence flow; an association leads to its handler' end), n.node_id, null,
-           'Draw an association from it to one activity that says isForCompensation="true".')
-    from tied t
-    join node n on n.node_id = t.event_id and n.tag = 'boundaryEvent'
-   where t.handlers <> 1 or not t.all_handlers or n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler and has a sequence flow; it begins and ends by itself.', n.label), n.node_id, null,
-           'Remove the flow, or isForCompensation.')
-    from node n where n.undoes and n.incoming + n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler, but no association leads to it.', n.label), n.node_id, null,
-           'Draw an association to it from the compensation boundary event of the activity it undoes.')
-    from node n where n.undoes and not exists (select from pair p where p.scope_pos = n.scope_pos and p.handler_id = n.node_id)
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler of %s; one undoes one.', n.label, string_agg('"' || p.activity_id || '"', ', ')), n.node_id,
-           null, 'Draw a handler for each.')
-    from node n join pair p on p.scope_pos = n.scope_pos and p.handler_id = n.node_id
-   where n.undoes group by n.label, n.node_id having count(*) > 1
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is attached to a compensation handler, which it cannot interrupt or undo.', n.label), n.node_id, null,
-           'Put what the handler does into a sub-process, and the event inside.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to and h.undoes
-   where n.tag = 'boundaryEvent'
-  union all
-  select bpm_core.fault('InvalidCompensation', format('"%s" has %s compensation handlers; it can have one.', p.activity_id, count(distinct p.event_id)), p.activity_id, null,
-           'Keep one boundary event or one event sub-process.')
-    from pair p where p.activity_id is not null group by p.process_pos, p.activity_id having count(distinct p.event_id) > 1
-  union all
-  select bpm_core.fault('UnknownReference', format('%s compensates "%s", which is no activity of the process.', n.label, left(r.id, 200)), n.node_id, null,
-           'Name the activity that is undone, or none to undo everything around.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-   where n.kind = 'CompensationThrow' and r.id is not null
-     and not exists (select from node a where a.process_pos = n.process_pos and a.node_id = r.id and a.tag !~ '(Event|Gateway)$')
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s compensates "%s", which nothing undoes.', n.label, left(r.id, 200)), n.node_id, null,
-           'Give the activity a compensation boundary event with a handler.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-    join node a on a.process_pos = n.process_pos and a.node_id = r.id
-   where n.kind = 'CompensationThrow' and a.tag not in ('subProcess', 'transaction')
-     and not exists (select from pair p where p.process_pos = n.process_pos and p.activity_id = r.id)
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s begins when the process is undone, which never happens.', n.label), n.node_id, null,
-           'Put it into a sub-process.')
-    from node n where n.tag = 'startEvent' and n.kind = 'CompensationBoundary' and n.attached_to is null
-  union all
-  select bpm_core.warning('CompensationAwaited', format('%s says waitForCompletion="false"; it waits all the same.', n.label), n.node_id)
-    from node n where n.kind = 'CompensationThrow' and lower(btrim(n.definition ->> 'waitForCompletion')) in ('false', '0')
-$$;
-
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2410,7 +2268,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error, escalation or compensation definition.')
+           'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
@@ -2439,8 +2297,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event in ('link', 'compensate'), false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (
@@ -2520,43 +2378,6 @@ as $$
                                       ('destination', n.attributes ->> 'bpm:destination'),
                                       ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
    where length(x.value) > 200
-$$;
-
--- from 20_catalog/find_transaction_faults.sql
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
-create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
-  select bpm_core.fault('UnsupportedElement', format('%s is not directly inside a transaction; nothing else can be cancelled.', n.label), n.node_id, null,
-           'Make the sub-process around it a transaction, or throw an error.')
-    from node n where n.kind = 'CancelEnd' and n.scope_tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s cancels "%s", which has no cancel boundary event to leave by.', n.label, n.scope_id), n.node_id, null,
-           'Attach a cancel boundary event to the transaction.')
-    from node n
-   where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
-     and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
-           'Attach it to a transaction.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is the second cancel boundary event of "%s".', max(n.label), n.attached_to), max(n.node_id), null, 'Keep one.')
-    from node n where n.kind = 'CancelBoundary' group by n.process_pos, n.attached_to having count(*) > 1
-  union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, in which no end event cancels; it never fires.', n.label, h.label), n.node_id)
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag = 'transaction'
-     and not exists (select from node c where c.process_pos = n.process_pos and c.scope_id = n.attached_to and c.kind = 'CancelEnd')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s says bpm:saga="%s".', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'),
-           left(e.attributes ->> 'bpm:saga', 40)), e.id, null, 'Write true or false.')
-    from unnest(p_elements) e
-   where e.space = 'bpmn' and e.attributes ->> 'bpm:saga' not in ('true', 'false')
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -2667,10 +2488,11 @@ as $$
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
-             else ' starts the process, which only a start event does here.' end,
+             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
+             else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -2805,7 +2627,7 @@ language sql immutable parallel safe
 as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
-    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow', 'CompensationThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -2992,14 +2814,13 @@ $$;
 
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
--- One of compensation begins when that is undone.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.inner_start_kind(p_event text)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' when 'compensate' then 'CompensationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3027,13 +2848,6 @@ create or replace function bpm_core.is_condition(p_tree jsonb)
 returns boolean
 language sql immutable parallel safe
 as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
-
--- from 20_catalog/is_handler.sql
--- Whether an activity is drawn as a compensation handler.
-create or replace function bpm_core.is_handler(p_attributes jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select coalesce(lower(btrim(p_attributes ->> 'isForCompensation')) in ('true', '1'), false) $$;
 
 -- from 20_catalog/is_hidden.sql
 -- Whether a value is an encrypted text, of which nothing can be said.
@@ -3177,50 +2991,6 @@ begin
 end
 $$;
 
--- from 20_catalog/lower_compensation.sql
--- Turns what compensation implies into plain nodes. Behind an activity that can be undone stands <id>:mark, which writes down that it was completed. A flow leads
--- from its boundary event to the handler, and from that to <id>:done. Behind a cancel end event stand <id>:compensate and <id>:cancelled.
--- p_drawn: the nodes as drawn, where an activity is not yet inside of its loop. Returns: nodes and flows.
-create or replace function bpm_core.lower_compensation(
-  p_elements bpm_core.bpmn_element[], p_drawn bpm_core.draft_node[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node;
-  r_pair record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  if not exists (select from unnest(p_drawn) n where n.kind in ('CompensationBoundary', 'CompensationThrow', 'CancelEnd')) then
-    return;
-  end if;
-  nodes := array(select bpm_core.name_compensated(n) from unnest(nodes) n);
-  for r_pair in
-    select distinct on (p.process_pos, p.activity_id) p.event_id, a as activity, h as handler, b as boundary
-      from bpm_core.compensation_pairs(p_elements, p_drawn) p
-      join unnest(nodes) a on a.process_pos = p.process_pos and a.node_id = p.activity_id
-      join unnest(nodes) h on h.process_pos = p.process_pos and h.node_id = p.handler_id
-      left join unnest(nodes) b on b.process_pos = p.process_pos and b.node_id = p.event_id and b.tag = 'boundaryEvent'
-     order by p.process_pos, p.activity_id, p.event_id
-  loop
-    select m.nodes, m.flows into nodes, flows
-      from bpm_core.put_mark(nodes, flows, r_pair.activity, r_pair.event_id, (r_pair.handler).node_id) m;
-    if (r_pair.boundary).node_id is not null then
-      select m.nodes, m.flows into nodes, flows from bpm_core.put_handler(nodes, flows, r_pair.boundary, r_pair.handler) m;
-    end if;
-  end loop;
-  foreach v_node in array p_nodes loop
-    continue when v_node.kind is distinct from 'CancelEnd';
-    nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1)
-                   || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
-    flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
-                   || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3289,24 +3059,6 @@ begin
     return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
   end if;
   return case when p_value is not null then 'null'::jsonb end;
-end
-$$;
-
--- from 20_catalog/name_compensated.sql
--- A node; a throw event with the activity it compensates, if it names one, among its attributes.
-create or replace function bpm_core.name_compensated(p_node bpm_core.draft_node)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node     bpm_core.draft_node := p_node;
-  v_activity text := bpm_core.local_reference(p_node.definition ->> 'activityRef');
-begin
-  if v_node.kind = 'CompensationThrow' and v_activity is not null then
-    v_node.attributes := v_node.attributes || jsonb_build_object('activity', v_activity);
-  end if;
-  return v_node;
 end
 $$;
 
@@ -3403,9 +3155,6 @@ as $$
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
-    when 'subProcess' then array['bpm:saga']
-    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
@@ -4300,27 +4049,6 @@ begin
 end
 $$;
 
--- from 20_catalog/put_handler.sql
--- Leads a flow from a compensation boundary event to its handler, or to what that stands in as a loop, and from there to <id>:done.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_handler(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_event bpm_core.draft_node, p_handler bpm_core.draft_node,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_done  text := p_handler.node_id || ':done';
-  v_enter text := coalesce((select n.node_id from unnest(p_nodes) n
-                             where n.process_pos = p_handler.process_pos and n.node_id in (p_handler.node_id || ':multi', p_handler.node_id || ':loop')),
-                           p_handler.node_id);
-begin
-  nodes := p_nodes || bpm_core.plain_node(p_event, v_done, 'endEvent', 'CompensationDone', p_event.scope_id, 1, 0);
-  flows := p_flows || bpm_core.plain_flow(p_event, p_event.node_id || ':undo-flow', p_event.node_id, v_enter)
-                   || bpm_core.plain_flow(p_event, v_done || '-flow', v_enter, v_done);
-end
-$$;
-
 -- from 20_catalog/put_inside.sql
 -- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
 create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
@@ -4343,37 +4071,6 @@ begin
     v_node.attached_to := p_body;
   end if;
   return v_node;
-end
-$$;
-
--- from 20_catalog/put_mark.sql
--- Puts <id>:mark behind an activity, which takes its outgoing flows over.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_mark(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_activity bpm_core.draft_node, p_event_id text, p_handler_id text,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_activity;
-  v_mark bpm_core.draft_node;
-begin
-  v_mark := bpm_core.plain_node(p_activity, p_activity.node_id || ':mark', 'intermediateThrowEvent', 'CompensationMark', p_activity.scope_id, 1, p_activity.outgoing);
-  v_mark.conditional := p_activity.conditional;
-  v_mark.default_ref := p_activity.default_ref;
-  v_mark.attributes := jsonb_build_object('activity', p_activity.node_id, 'event', p_event_id, 'handler', p_handler_id);
-  v_node.outgoing := 1;
-  v_node.conditional := 0;
-  v_node.default_ref := null;
-  nodes := array(
-    select case when n.process_pos = v_node.process_pos and n.node_id = v_node.node_id then v_node else n::bpm_core.draft_node end from unnest(p_nodes) n) || v_mark;
-  flows := array(
-    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
-               case when f.process_pos = v_node.process_pos and f.source_id = v_node.node_id then v_mark.node_id else f.source_id end, f.target_id,
-               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
-      from unnest(p_flows) f)
-    || bpm_core.plain_flow(p_activity, v_mark.node_id || '-flow', v_node.node_id, v_mark.node_id);
 end
 $$;
 
@@ -5342,6 +5039,7 @@ $$;
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
+-- Those of suspended instances are set aside.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -5352,43 +5050,64 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_first bpm_core.inbox[];
-  v_some  bpm_core.inbox[];
+  v_parked integer;
+  v_first  bpm_core.inbox[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.id = k.id for no key update) i;
-  v_first := array(
-    select distinct on (i.target_id) i
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) offset 0) k
-      join bpm_core.inbox i on i.tenant_id = k.tenant_id and i.id = k.id
-     order by i.target_id, i.id);
+  v_parked := bpm_core.park_inbox(p_tenant_id, p_rows);
+  v_first := bpm_core.next_inbox_rows(p_tenant_id, p_rows);
   if cardinality(v_first) = 0 then
-    return 0;
+    return v_parked;
   end if;
   begin
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Message');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_messages(p_tenant_id, v_some);
-    end if;
-    v_some := array(select f from unnest(v_first) f where f.kind = 'Signal');
-    if cardinality(v_some) > 0 then
-      perform bpm_core.apply_signals(p_tenant_id, v_some);
-    end if;
+    perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
     delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- Afterwards: a sweep looks at what is left.
+    perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
     -- As in drive_isolated: none of it is the fault of a row.
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
       if cardinality(v_first) > 1 then
-        return (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
+        return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
-        return 0;
+        return v_parked;
       end if;
       perform bpm_core.put_back_inbox(p_tenant_id, v_first, format('%s (%s)', sqlerrm, sqlstate));
   end;
-  return cardinality(v_first);
+  return v_parked + cardinality(v_first);
+end
+$$;
+
+-- from 40_flow/apply_inbox_rows.sql
+-- Under the instance locks: what each kind of inbox row does.
+-- Writes:   what the functions named write.
+create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Message');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_messages(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Signal');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_signals(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Answer' order by f.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_answers(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5682,9 +5401,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
-  end if;
+  perform bpm_core.check_reason(p_reason);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
@@ -5731,7 +5448,7 @@ $$;
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -5756,7 +5473,11 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
 end
 $$;
@@ -5796,6 +5517,21 @@ begin
   elsif jsonb_typeof(p_positions) <> 'object'
         or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
     perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+  end if;
+end
+$$;
+
+-- from 40_flow/check_reason.sql
+-- The reason an operator gives.
+-- Raises:   BP422 too long.
+create or replace function bpm_core.check_reason(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
   end if;
 end
 $$;
@@ -5856,44 +5592,6 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
-end
-$$;
-
--- from 40_flow/claim_compensations.sql
--- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope. What another thrower that is
--- still there has taken stays with that.
--- Writes:   compensation_record.
-create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_activity text;
-  v_scopes   uuid[] := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower));
-  v_inside   uuid[] := '{}'::uuid[];
-begin
-  v_activity := (select n.attributes #>> '{drawn,activity}' from bpm_core.workflow_node n
-                  where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
-  if v_activity is not null then
-    -- Of a sub-process without a handler of its own, what is inside.
-    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
-      select k.id
-        from unnest(v_scopes) k(id)
-       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
-       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')));
-  end if;
-  update bpm_core.compensation_record r
-     set thrower_token_id = p_thrower.token_id
-    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
-           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
-    left join lateral (select t.state from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.thrower_token_id offset 0) t on true
-   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
-     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
-     and (c.thrower_token_id = p_thrower.token_id or coalesce(t.state, 'Terminated') in ('Completed', 'Terminated'));
 end
 $$;
 
@@ -6083,43 +5781,6 @@ begin
 end
 $$;
 
--- from 40_flow/compensated_scopes.sql
--- Which scopes a thrower compensates: its own. Inside an event sub-process also the scope around; where that was begun by compensation, the one that was
--- completed.
--- Returns:  uuid[], without the completed scopes below.
-create or replace function bpm_core.compensated_scopes(p_thrower bpm_core.moving)
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := array[p_thrower.scope_id];
-  v_scope  uuid := p_thrower.scope_id;
-  v_by     boolean := false;
-  r_scope  record;
-begin
-  while v_scope <> bpm_core.root_scope() loop
-    select coalesce(s.parent_scope_id, bpm_core.root_scope()) as parent_id, s.is_copy, n.kind = 'EventSubProcess' as by_event
-      into r_scope
-      from bpm_core.scope s
-     cross join lateral (select n.kind from bpm_core.workflow_node n
-                          where n.tenant_id = s.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = s.node_id offset 0) n
-     where s.tenant_id = p_thrower.tenant_id and s.id = v_scope;
-    if v_by and r_scope.is_copy then
-      return v_scopes || array(select r.inner_scope_id from bpm_core.compensation_record r where r.handler_scope_id = v_scope);
-    end if;
-    exit when not r_scope.by_event;
-    v_by := true;
-    v_scope := r_scope.parent_id;
-    v_scopes := v_scopes || v_scope;
-  end loop;
-  return v_scopes;
-end
-$$;
-
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -6146,72 +5807,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/completed_scopes.sql
--- The given scopes, and those completed inside of them, however deep. What a sub-process undoes by a handler of its own, and handlers themselves, are left out.
--- Returns:  uuid[].
-create or replace function bpm_core.completed_scopes(p_tenant_id text, p_instance_id uuid, p_scopes uuid[])
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := p_scopes;
-  v_level  uuid[] := p_scopes;
-begin
-  while cardinality(v_level) > 0 loop
-    v_level := array(
-      select s.id
-        from (select p.tenant_id, p.id, p.state, p.is_copy
-                from unnest(v_level) k(id)
-               cross join lateral (select p.* from bpm_core.scope p where p.parent_scope_id = k.id offset 0) p
-               union all
-              select r.tenant_id, r.id, r.state, r.is_copy
-                from (select p.* from bpm_core.scope p where p.workflow_instance_id = p_instance_id offset 0) r
-               where bpm_core.root_scope() = any (v_level) and r.parent_scope_id is null) s
-       where s.tenant_id = p_tenant_id and s.state = 'Completed' and not s.is_copy
-         and not exists (select from bpm_core.compensation_record r where r.inner_scope_id = s.id));
-    v_scopes := v_scopes || v_level;
-  end loop;
-  return v_scopes;
-end
-$$;
-
--- from 40_flow/continue_compensations.sql
--- What follows when handlers have ended: their records are Completed, and the next handler of each thrower begins, or the thrower moves on.
--- p_throwers: the hosts of the scopes that ended, in the order of p_scopes. Returns: moving[], leaving. Writes: compensation_record, history_event, what
--- run_compensation writes.
-create or replace function bpm_core.continue_compensations(p_throwers bpm_core.moving[], p_scopes uuid[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_thrower bpm_core.moving;
-  r_record  record;
-begin
-  for v_n in 1 .. cardinality(p_throwers) loop
-    v_thrower := p_throwers[v_n];
-    update bpm_core.compensation_record r
-       set status = 'Completed', ended_at = bpm_core.now()
-      from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = p_scopes[v_n] offset 0) c
-     where r.tenant_id = c.tenant_id and r.id = c.id
-    returning r.id, r.node_id, r.position into r_record;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
-            jsonb_build_object('record', r_record.id, 'position', r_record.position));
-    v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
-  end loop;
-  return v_leaving;
 end
 $$;
 
@@ -6596,8 +6191,8 @@ $$;
 -- from 40_flow/end_scopes.sql
 -- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
--- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving; of compensation handlers what continue_compensations gives.
--- Writes:   scope, token, timer, subscription, history_event; what continue_compensations writes.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6607,17 +6202,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_leaving  bpm_core.moving[];
-  v_handlers uuid[];
-  v_others   integer;
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
 begin
   with ended as (
     update bpm_core.scope s
        set state = 'Completed'
       from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
      where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
-    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id, s.is_copy),
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
   host as materialized (
     select e.*, w.workflow_version_id, x.steps
       from ended e
@@ -6637,132 +6230,13 @@ begin
     select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
-                       h.node_id, null, null)::bpm_core.moving order by h.is_copy, h.id),
-         array_agg(h.id order by h.id) filter (where h.is_copy)
-    into v_leaving, v_handlers
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
     from host h;
   if v_leaving is null then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-  if v_handlers is null then
-    return v_leaving;
-  end if;
-  -- The last ones are throwers, whose handlers ended: there may be more to undo.
-  v_others := cardinality(v_leaving) - cardinality(v_handlers);
-  return v_leaving[ : v_others] || bpm_core.continue_compensations(v_leaving[v_others + 1 : ], v_handlers);
-end
-$$;
-
--- from 40_flow/enter_cancel_ends.sql
--- KIND cancel end event. Lowered to three nodes: the event itself ends everything else in the transaction and what waits for it, a throw behind it compensates,
--- and a last node of this kind lets the host leave by its cancel boundary event.
--- Returns:  moving[], leaving. Writes: what complete_tokens, empty_scopes, close_events, bear_tokens, close_waits write.
-create or replace function bpm_core.enter_cancel_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving  bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token    bpm_core.moving;
-  v_host     bpm_core.moving;
-  v_boundary text;
-begin
-  foreach v_token in array p_arriving loop
-    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
-    perform bpm_core.complete_tokens(array[v_token]);
-    v_host := (
-      select row(t.tenant_id, t.workflow_instance_id, v_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.scope s
-       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-       where s.tenant_id = v_token.tenant_id and s.id = v_token.scope_id);
-    if exists (select from bpm_core.workflow_flow f
-                where f.tenant_id = v_token.tenant_id and f.workflow_version_id = v_token.version_id and f.source_id = v_token.node_id) then
-      perform bpm_core.empty_scopes(v_token.tenant_id, array[v_token.scope_id]);
-      -- Nothing outside may end it half way: it leaves by its cancel boundary, or by an error of a handler.
-      perform bpm_core.close_events(v_token.tenant_id, array[v_host.token_id]);
-      v_leaving := v_leaving || bpm_core.bear_tokens(array[v_token]);
-      continue;
-    end if;
-    v_boundary := (select n.node_id from bpm_core.workflow_node n
-                    where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-                      and n.kind = 'CancelBoundary' limit 1);
-    perform bpm_core.close_waits(array[v_host]);
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_host.tenant_id, v_host.instance_id, bpm_core.now(), 'TransactionCancelled', v_host.token_id, v_boundary, jsonb_build_object('host', v_host.node_id));
-    v_leaving := v_leaving || row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, v_boundary,
-                                  null, null)::bpm_core.moving;
-  end loop;
-  return v_leaving;
-end
-$$;
-
--- from 40_flow/enter_compensation_marks.sql
--- KIND compensation mark: behind an activity that has a compensation handler. Writes down that the activity is completed, with the variables it leaves
--- behind (of a sub-process those declared inside too), and passes on. Positions grow in the order of completion.
--- Returns:  moving[], leaving. Writes: compensation_record, history_event.
-create or replace function bpm_core.enter_compensation_marks(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with marked as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, bpm_core.new_id() as record_id, n.mark, i.inner_id, v.variables,
-           (l.position + row_number() over (partition by a.instance_id order by a.ord))::integer as position
-      from unnest(p_arriving) with ordinality a(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, ord)
-     cross join lateral (select n.attributes -> 'drawn' as mark from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-     cross join lateral (select coalesce(max(r.position), 0) as position from bpm_core.compensation_record r
-                          where r.workflow_instance_id = a.instance_id offset 0) l
-      left join lateral (select s.id as inner_id from (select s.id, s.node_id, s.state from bpm_core.scope s where s.host_token_id = a.token_id offset 0) s
-                          where s.node_id = n.mark ->> 'activity' and s.state = 'Completed' order by s.id desc limit 1) i on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, coalesce(i.inner_id, a.scope_id)) v),
-  kept as (
-    insert into bpm_core.compensation_record (
-      tenant_id, id, workflow_instance_id, scope_id, inner_scope_id, node_id, event_id, handler_ref, position, snapshot, recorded_at)
-    select m.tenant_id, m.record_id, m.instance_id, m.scope_id, m.inner_id, m.mark ->> 'activity', m.mark ->> 'event', m.mark ->> 'handler', m.position,
-           m.variables, v_now
-      from marked m)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select m.tenant_id, m.instance_id, v_now, 'CompensationRecorded', m.token_id, m.node_id,
-         jsonb_build_object('record', m.record_id, 'activity', m.mark -> 'activity', 'position', m.position)
-    from marked m;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
-end
-$$;
-
--- from 40_flow/enter_compensation_throws.sql
--- KIND compensation throw: takes the records it compensates for itself and waits, as the host of one handler after the other. Nothing to compensate: moves on.
--- Returns:  moving[], the tokens in the handlers, leaving their events; throwers that move on. Writes: token, what claim_compensations and run_compensation write.
-create or replace function bpm_core.enter_compensation_throws(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token   bpm_core.moving;
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  foreach v_token in array p_arriving loop
-    perform bpm_core.claim_compensations(v_token);
-    v_leaving := v_leaving || bpm_core.run_compensation(v_token, null);
-  end loop;
   return v_leaving;
 end
 $$;
@@ -6814,9 +6288,8 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token. At the end
--- of the compensation of a saga it is the error that began that; when nobody catches what a process that is a saga throws, the instance is Failed.
--- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown, open_incidents and fail_instances write.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6831,19 +6304,14 @@ declare
 begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught
     from bpm_core.catch_thrown(array(
-      select row(case when n.attributes @> '{"drawn": {"saga": "process"}}' then 1 else 0 end, a, coalesce(n.error_code, s.error ->> 'code'),
-                 s.error ->> 'message')::bpm_core.thrown
+      select row(0, a, n.error_code, null)::bpm_core.thrown
         from unnest(p_arriving) a
-       cross join lateral (select n.error_code, n.attributes from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-        left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
-  perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
-     from unnest(v_uncaught) u
-    where u.handle = 1;
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
-      from unnest(v_uncaught) u where u.handle = 0));
+      from unnest(v_uncaught) u));
   return v_leaving;
 end
 $$;
@@ -7132,7 +6600,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent', 'CompensationDone' then
+    when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -7154,12 +6622,6 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'CompensationMark' then
-      return bpm_core.enter_compensation_marks(p_arriving);
-    when 'CompensationThrow' then
-      return bpm_core.enter_compensation_throws(p_arriving);
-    when 'CancelEnd' then
-      return bpm_core.enter_cancel_ends(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7382,41 +6844,6 @@ begin
 end
 $$;
 
--- from 40_flow/fail_compensations.sql
--- Records whose handler threw something that is caught outside of it are Failed: it is neither done nor done again. What else its thrower had taken stays
--- Pending.
--- p_thrown_at: the token in the handler; p_host: where it is caught. Writes: compensation_record, history_event.
-create or replace function bpm_core.fail_compensations(p_thrown_at bpm_core.moving, p_host bpm_core.moving)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scope uuid := p_thrown_at.scope_id;
-  r_scope record;
-begin
-  while v_scope not in (p_host.scope_id, bpm_core.root_scope()) loop
-    select s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_thrown_at.tenant_id and s.id = v_scope;
-    if r_scope.is_copy then
-      with failed as (
-        update bpm_core.compensation_record r
-           set status = 'Failed', ended_at = bpm_core.now()
-          from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = v_scope offset 0) c
-         where r.tenant_id = c.tenant_id and r.id = c.id
-        returning r.tenant_id, r.workflow_instance_id, r.id, r.node_id, r.position, r.thrower_token_id)
-      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-      select f.tenant_id, f.workflow_instance_id, bpm_core.now(), 'CompensationFailed', f.thrower_token_id, f.node_id,
-             jsonb_build_object('record', f.id, 'position', f.position)
-        from failed f;
-    end if;
-    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
-  end loop;
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -7436,7 +6863,7 @@ $$;
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
--- of its own scope catches it. A saga catches last what nothing else inside it does, but not what its own compensation throws.
+-- of its own scope catches it.
 -- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
 create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
 returns bpm_core.catch
@@ -7450,16 +6877,14 @@ declare
   v_catch  bpm_core.catch;
   v_host   bpm_core.moving := p_token;
   v_inside boolean := false;
-  v_from   text := ':saga';
 begin
   loop
     select n.node_id, n.interrupting, n.element = 'startEvent'
       into v_catch.node_id, v_catch.interrupting, v_catch.is_start
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code)
-       and (v_inside or n.element <> 'startEvent' or n.node_id like '%:saga-start' and v_from not like '%:saga')
-     order by n.element = 'startEvent' desc, n.error_code nulls last, n.node_id like '%:saga-start'
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
      limit 1;
     if found then
       v_catch.host := v_host;
@@ -7470,55 +6895,12 @@ begin
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
     v_inside := coalesce(v_inside, true);
-    v_from := v_host.node_id;
     -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
         from bpm_core.scope s
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
-  end loop;
-  return null;
-end
-$$;
-
--- from 40_flow/find_saga.sql
--- The nearest saga around a token that a failure there brings to compensation. A failure inside a compensation handler is for a person: an incident.
--- Returns:  catch, of its start event; null fields when there is none.
-create or replace function bpm_core.find_saga(p_token bpm_core.moving)
-returns bpm_core.catch
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_catch bpm_core.catch;
-  v_from  bpm_core.moving := p_token;
-  r_scope record;
-begin
-  while v_from.scope_id <> bpm_core.root_scope() loop
-    select s.is_copy, t as host, n.node_id as start_id
-      into r_scope
-      from bpm_core.scope s
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-      left join lateral (select n.node_id from bpm_core.workflow_node n
-                          where n.tenant_id = t.tenant_id and n.workflow_version_id = p_token.version_id and n.attached_to = t.node_id offset 0) n
-             on n.node_id like '%:saga-start'
-     where s.tenant_id = p_token.tenant_id and s.id = v_from.scope_id;
-    exit when r_scope.is_copy;
-    if r_scope.start_id is not null and v_from.node_id not like '%:saga' then
-      v_catch.node_id := r_scope.start_id;
-      v_catch.interrupting := true;
-      v_catch.is_start := true;
-    end if;
-    v_from := row((r_scope.host).tenant_id, (r_scope.host).workflow_instance_id, p_token.version_id, (r_scope.host).scope_id, (r_scope.host).id,
-                  (r_scope.host).node_id, null, null)::bpm_core.moving;
-    if v_catch.node_id is not null then
-      v_catch.host := v_from;
-      return v_catch;
-    end if;
   end loop;
   return null;
 end
@@ -7656,7 +7038,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next.
+-- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -7667,32 +7049,42 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_done  integer;
   v_fired bpm_core.timer[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
-    select distinct on (t.token_id) t.tenant_id, t.id
+    select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.status = 'Scheduled' and t.due_at <= p_now
      order by t.token_id, t.due_at, t.id),
-  fired as (
+  turned as (
     update bpm_core.timer t
-       set status = 'Fired'
+       set status = case when f.suspended then 'Held' else 'Fired' end::bpm_core.timer_status
       from first f
      where t.tenant_id = f.tenant_id and t.id = f.id
-    returning t.*)
-  select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
-    from fired f;
+    returning t as timer, f.suspended),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select p_tenant_id, (f.timer).workflow_instance_id, p_now, 'TimerHeld', (f.timer).token_id, (f.timer).node_id, 'Scheduled', 'Held',
+           jsonb_build_object('timer', (f.timer).id)
+      from turned f
+     where f.suspended)
+  select count(*)::integer, array_agg(f.timer::bpm_core.timer order by (f.timer).due_at, (f.timer).id) filter (where not f.suspended)
+    into v_done, v_fired
+    from turned f;
   if v_fired is null then
-    return 0;
+    return v_done;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return cardinality(v_fired);
+  return v_done;
 end
 $$;
 
@@ -7796,6 +7188,63 @@ begin
     perform bpm_core.count_in_scopes(v_leaving, p_arriving);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/free_inbox.sql
+-- Makes inbox rows that were set aside while their instance was suspended due again, the oldest first.
+-- p_limit: at most so many; null: all. Returns: integer, how many. Writes: inbox. The instance is locked.
+create or replace function bpm_core.free_inbox(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with parked as materialized (
+    select i.tenant_id, i.id
+      from bpm_core.inbox i
+     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+     order by i.id
+     limit p_limit)
+  update bpm_core.inbox i
+     set available_at = bpm_core.now()
+    from parked p
+   where i.tenant_id = p.tenant_id and i.id = p.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- from 40_flow/free_tokens.sql
+-- Lets tick go on with tokens it set aside while their instance was suspended.
+-- Returns:  integer, how many. Writes: token. The instance is locked.
+create or replace function bpm_core.free_tokens(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with shelved as materialized (
+    select t.tenant_id, t.id
+      from (select t.tenant_id, t.id, t.state, t.ready_at from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+     limit p_limit)
+  update bpm_core.token t
+     set ready_at = bpm_core.now()
+    from shelved s
+   where t.tenant_id = s.tenant_id and t.id = s.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -7917,6 +7366,43 @@ begin
 end
 $$;
 
+-- from 40_flow/hold_timers.sql
+-- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
+-- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
+create or replace function bpm_core.hold_timers(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.timer_status := case when p_hold then 'Scheduled' else 'Held' end::bpm_core.timer_status;
+  v_to    constant bpm_core.timer_status := case when p_hold then 'Held' else 'Scheduled' end::bpm_core.timer_status;
+  v_count integer;
+begin
+  with found as materialized (
+    select m.tenant_id, m.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     cross join lateral (select m.tenant_id, m.id, m.status from bpm_core.timer m where m.token_id = t.id offset 0) m
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Waiting', 'Failed') and m.tenant_id = t.tenant_id and m.status = v_from
+     limit p_limit),
+  turned as (
+    update bpm_core.timer m
+       set status = v_to, due_at = case when p_hold then m.due_at else greatest(m.due_at, bpm_core.now()) end
+      from found f
+     where m.tenant_id = f.tenant_id and m.id = f.id
+    returning m.id, m.token_id, m.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TimerHeld' else 'TimerReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('timer', t.id)
+    from turned t;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/holds_tokens.sql
 -- Whether a token that enters a node of this kind rests there until something happens.
 create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
@@ -7945,6 +7431,30 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
+-- from 40_flow/inbox_id.sql
+-- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
+-- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
+-- Returns:  uuid.
+create or replace function bpm_core.inbox_id(p_instance_id uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_last uuid;
+  v_id   uuid := bpm_core.new_id();
+begin
+  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  while v_id <= v_last loop
+    v_id := bpm_core.new_id();
+  end loop;
+  return v_id;
 end
 $$;
 
@@ -8176,7 +7686,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
@@ -8186,9 +7696,9 @@ $$;
 -- Locks workflow instances, all at once and in the order of their ids: the first act of every command (law 1).
 -- A statement of its own: what follows must take its snapshot after the lock is held, and the order of an UPDATE belongs to the planner.
 -- The keys are sorted first and each row is locked by its primary key, so neither the order nor the plan can be another.
--- Returns:  nothing; unknown ids lock nothing. Locks: workflow_instance, for no key update.
+-- Returns:  uuid[], those of them that are suspended; unknown ids lock nothing. Locks: workflow_instance, for no key update.
 create or replace function bpm_core.lock_instances(p_tenant_id text, p_instances uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8196,19 +7706,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
-    cross join lateral (
-      select
-        from bpm_core.workflow_instance w
-       where w.tenant_id = k.tenant_id and w.id = k.id
-         for no key update) w;
+  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
+  return (
+    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_instances) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select w.id, w.status
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update) w);
 end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process.
--- Raises:   BP404 there is no such process.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
+-- Locks:    workflow_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -8217,14 +7730,27 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_locked uuid[] := array[]::uuid[];
+  v_more   uuid[];
 begin
   if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id));
+  loop
+    v_more := array(
+      select w.id
+        from bpm_core.workflow_instance w
+       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    exit when cardinality(v_more) = 0;
+    -- Locks are waited for once (law 1); a later one is only tried.
+    if v_locked = '{}' then
+      perform bpm_core.lock_instances(p_tenant_id, v_more);
+    elsif cardinality(bpm_core.try_lock_instances(p_tenant_id, v_more)) < cardinality(v_more) then
+      perform bpm_core.fail('55P03', format('A workflow of process instance %s has just begun and is held by another call.', p_process_instance_id));
+    end if;
+    v_locked := v_locked || v_more;
+  end loop;
 end
 $$;
 
@@ -8292,6 +7818,33 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/next_inbox_rows.sql
+-- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
+-- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- Returns:  inbox[].
+create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
+returns bpm_core.inbox[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select q.row
+      from (select i::bpm_core.inbox as row,
+                   row_number() over line as n,
+                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+              from unnest(p_rows) k(id)
+             cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+             where i.available_at < 'infinity'
+            window line as (partition by i.target_id, i.kind = 'Sweep' order by i.id)) q
+     where q.n = 1 or q.in_run
+     order by (q.row).target_id, (q.row).id);
+end
+$$;
 
 -- from 40_flow/next_inclusive_rounds.sql
 -- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
@@ -8423,51 +7976,6 @@ begin
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
   end if;
-end
-$$;
-
--- from 40_flow/open_handler.sql
--- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
--- Returns:  moving[], the token born, leaving the event that begins the handler.
--- Writes:   scope, compensation_record, history_event, token, workflow_instance (live_tokens).
-create or replace function bpm_core.open_handler(p_record bpm_core.compensation_record, p_thrower bpm_core.moving)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_scope uuid := bpm_core.new_id();
-  v_born  bpm_core.moving[];
-begin
-  insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, is_copy)
-  values (p_record.tenant_id, v_scope, p_record.workflow_instance_id, nullif(p_thrower.scope_id, bpm_core.root_scope()), p_thrower.node_id,
-          p_thrower.token_id, p_record.snapshot, true);
-  update bpm_core.compensation_record r
-     set handler_scope_id = v_scope
-   where r.tenant_id = p_record.tenant_id and r.id = p_record.id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'ScopeOpened', p_thrower.token_id, p_thrower.node_id, jsonb_build_object('scope', v_scope)),
-         (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'CompensationStarted', p_thrower.token_id, p_record.node_id,
-          jsonb_build_object('record', p_record.id, 'position', p_record.position, 'handler', p_record.handler_ref, 'scope', v_scope));
-  if exists (select from bpm_core.workflow_node n
-              where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_record.event_id
-                and n.element = 'startEvent') then
-    v_born := bpm_core.start_event_subs(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id,
-                                                  p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving], false);
-  else
-    v_born := bpm_core.bear_tokens(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, v_scope,
-                                             p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving]);
-  end if;
-  update bpm_core.token t
-     set mode = 'Compensation', steps = h.steps
-    from (select b.tenant_id, b.token_id from unnest(v_born) b) b
-   cross join lateral (select k.steps from bpm_core.token k where k.tenant_id = b.tenant_id and k.id = p_thrower.token_id offset 0) h
-   where t.tenant_id = b.tenant_id and t.id = b.token_id;
-  return v_born;
 end
 $$;
 
@@ -8735,6 +8243,40 @@ begin
 end
 $$;
 
+-- from 40_flow/park_inbox.sql
+-- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Returns:  integer, how many. Writes: inbox.
+create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with waiting as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_rows) k(id)
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
+       and (w.status = 'Suspended'
+            or w.status = 'Running' and exists (
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+  update bpm_core.inbox i
+     set available_at = 'infinity'
+    from waiting w
+   where i.tenant_id = w.tenant_id and i.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- from 40_flow/park_tokens.sql
 -- Leaves tokens Ready where they would have entered next, for tick to go on with; past the loop budget they become incidents.
 -- p_hops is how far they have come in this command, p_delay how long tick leaves them alone. Writes: token, incident, history_event.
@@ -8846,7 +8388,7 @@ end
 $$;
 
 -- from 40_flow/patch_scopes.sql
--- Patches the scopes around a token: each key goes to the nearest that declares it. From the copy a compensation handler has of them it goes on outwards.
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
 create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
 returns jsonb
@@ -8863,13 +8405,13 @@ declare
   r_scope record;
 begin
   while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
     v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
     if cardinality(v_names) > 0 then
       update bpm_core.scope s
          set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
        where s.tenant_id = p_tenant_id and s.id = v_scope;
-      v_rest := case when r_scope.is_copy then v_rest else v_rest - v_names end;
+      v_rest := v_rest - v_names;
     end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
@@ -9174,6 +8716,35 @@ begin
 end
 $$;
 
+-- from 40_flow/resume_process.sql
+-- Lets a suspended process go on: held tasks are handed out again, timers fire (those overdue at once, and once), and what was parked or
+-- waited is applied by tick, in the order in which it came.
+-- Returns:  one row: process_instance_id, status (Running, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, token, inbox, process_instance, history_event, audit_event; of large ones the rest by tick.
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.resume_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Running'::text;
+end
+$$;
+
 -- from 40_flow/resume_tokens.sql
 -- Goes on with parked tokens: claims each by compare-and-set (Ready, version), then drives it into the node it stands before.
 -- The instances are locked. Returns: integer, tokens resumed. Writes: token, history_event, and what the nodes write.
@@ -9193,9 +8764,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready'),
+     where t.state = 'Ready' and t.ready_at < 'infinity'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t
@@ -9269,7 +8840,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' else 'Message' end, p_incident.detail, bpm_core.now());
+          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
 end
 $$;
 
@@ -9280,43 +8851,10 @@ returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 
--- from 40_flow/run_compensation.sql
--- Begins the next handler of a thrower; when there is none left, the thrower moves on.
--- p_below: the position done last; null: none yet. Returns: moving[], the token in the handler, or the thrower, leaving.
--- Writes:   what open_handler writes; history_event.
-create or replace function bpm_core.run_compensation(p_thrower bpm_core.moving, p_below integer)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_record bpm_core.compensation_record;
-begin
-  select r.* into v_record
-    from bpm_core.compensation_record r
-   where r.thrower_token_id = p_thrower.token_id and r.position < coalesce(p_below, 2147483647) and r.status = 'Pending'
-   order by r.position desc
-   limit 1;
-  if found then
-    return bpm_core.open_handler(v_record, p_thrower);
-  end if;
-  if p_below is null then
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
-    values (p_thrower.tenant_id, p_thrower.instance_id, bpm_core.now(), 'TokenMoved', p_thrower.token_id, p_thrower.node_id);
-  end if;
-  return array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id, p_thrower.token_id, p_thrower.node_id,
-                   null, null)::bpm_core.moving];
-end
-$$;
-
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
--- p_copies: with what compensation handlers have copied; what is written to that goes outwards too.
 -- Returns:  jsonb object; empty at the root.
-create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid, p_copies boolean default true)
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -9330,10 +8868,8 @@ declare
   r_scope     record;
 begin
   while v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
-    if p_copies or not r_scope.is_copy then
-      v_variables := r_scope.variables || v_variables;
-    end if;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
   return v_variables;
@@ -9504,6 +9040,37 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/shelve_tokens.sql
+-- Sets parked tokens of suspended instances aside, where no tick looks, until their instance is resumed. The instances are locked.
+-- Returns:  integer, how many. Writes: token.
+create or replace function bpm_core.shelve_tokens(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with held as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state, t.workflow_instance_id from bpm_core.token t
+                          where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.state = 'Ready' and w.status = 'Suspended')
+  update bpm_core.token t
+     set ready_at = 'infinity'
+    from held h
+   where t.tenant_id = h.tenant_id and t.id = h.id;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -9739,11 +9306,42 @@ begin
 end
 $$;
 
--- from 40_flow/take_error.sql
--- Follows an error to where it was caught; where that is a saga, what went wrong is kept in its scope, to go on outwards when all is undone.
--- Returns:  moving[], leaving. Writes: history_event, scope, what follow_catch and fail_compensations write.
-create or replace function bpm_core.take_error(p_thrown bpm_core.thrown, p_catch bpm_core.catch)
-returns bpm_core.moving[]
+-- from 40_flow/suspend_process.sql
+-- Holds a process: from now on nothing in it moves. No task of it is handed out, no timer fires; what reaches it from outside waits, and what
+-- workers answer for tasks in hand is accepted and parked, until bpm.resume_process. Heartbeats go on; commands already written are still sent.
+-- Returns:  one row: process_instance_id, status (Suspended, also when it was before).
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 reason too long.
+-- Writes:   workflow_instance, task_instance, timer, process_instance, history_event, audit_event; of large ones the rest follows by tick (inbox).
+-- Locks:    all workflow instances of the process.
+create or replace function bpm.suspend_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Suspended', v_actor, p_reason) then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'SuspendProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+  end if;
+  return query select p_process_instance_id, 'Suspended'::text;
+end
+$$;
+
+-- from 40_flow/sweep_instance.sql
+-- Brings what is inside an instance in line with its status, at most p_limit rows of it: of a suspended one tasks and timers are held; of a
+-- running one they are freed, with the tokens and the inbox rows that were set aside. The instance is locked.
+-- Returns:  boolean, whether there may be more.
+-- Writes:   task_instance, timer, token, inbox, history_event.
+create or replace function bpm_core.sweep_instance(p_tenant_id text, p_instance_id uuid, p_limit integer)
+returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -9751,21 +9349,46 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[];
+  v_hold boolean;
+  v_left integer := p_limit;
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values ((p_catch.host).tenant_id, (p_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (p_catch.host).token_id, p_catch.node_id,
-          jsonb_build_object('host', (p_catch.host).node_id, 'code', p_thrown.code, 'message', p_thrown.message)
-          || case when p_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-  perform bpm_core.fail_compensations(p_thrown.token, p_catch.host);
-  v_leaving := bpm_core.follow_catch(p_catch);
-  if p_catch.node_id like '%:saga-start' then
-    update bpm_core.scope s
-       set error = jsonb_build_object('code', p_thrown.code, 'message', p_thrown.message)
-      from (select l.tenant_id, l.scope_id from unnest(v_leaving) l) l
-     where s.tenant_id = l.tenant_id and s.id = l.scope_id;
+  select w.status = 'Suspended' into v_hold
+    from bpm_core.workflow_instance w
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status in ('Running', 'Suspended');
+  if not found then
+    return false;
   end if;
-  return v_leaving;
+  if not v_hold then
+    v_left := v_left - bpm_core.free_inbox(p_tenant_id, p_instance_id, v_left);
+    v_left := v_left - bpm_core.free_tokens(p_tenant_id, p_instance_id, v_left);
+  end if;
+  v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
+  -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
+  if not v_hold and exists (
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+    return true;
+  end if;
+  v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
+  return v_left <= 0;
+end
+$$;
+
+-- from 40_flow/sweep_on.sql
+-- One chunk of sweep_instance (the setting engine.sweep_batch_size, 5,000); what is left is done by tick, through a row of the inbox.
+-- Writes:   as sweep_instance; inbox.
+create or replace function bpm_core.sweep_on(p_tenant_id text, p_instance_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+  end if;
 end
 $$;
 
@@ -9812,6 +9435,8 @@ begin
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
+  -- Messages set aside while it was suspended go back to where they came from.
+  perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
   v_now := bpm_core.now();
   update bpm_core.workflow_instance w
      set status = p_status, live_tokens = 0, ended_at = v_now
@@ -9879,7 +9504,7 @@ begin
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at > p_now
+     where i.tenant_id = p_tenant_id and i.available_at > p_now and i.available_at < 'infinity'
      order by i.available_at
      limit 1);
   return v_result;
@@ -9980,7 +9605,7 @@ end
 $$;
 
 -- from 40_flow/tick_tokens.sql
--- Goes on with parked tokens. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -9997,6 +9622,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_ours   uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -10010,7 +9636,8 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
-    v_result.done := bpm_core.resume_tokens(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -10112,6 +9739,54 @@ begin
 end
 $$;
 
+-- from 40_flow/turn_process.sql
+-- Suspends (p_to Suspended) or resumes (p_to Running) all workflow instances of a process and the process itself.
+-- Returns:  boolean, whether anything changed.
+-- Raises:   BP404, BP409 it has ended.
+-- Writes:   workflow_instance, history_event, process_instance, and what sweep_instance writes. Locks: all instances of the process.
+create or replace function bpm_core.turn_process(p_tenant_id text, p_process_instance_id uuid, p_to bpm_core.workflow_status, p_actor text, p_reason text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from    constant bpm_core.workflow_status := case p_to when 'Suspended' then 'Running' else 'Suspended' end::bpm_core.workflow_status;
+  v_status  bpm_core.process_status;
+  v_turning uuid[];
+begin
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select p.status into v_status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if v_status not in ('Running', 'Suspended') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, v_status), jsonb_build_object('status', v_status));
+  end if;
+  v_turning := array(
+    select w.id
+      from bpm_core.workflow_instance w
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+  update bpm_core.workflow_instance w
+     set status = p_to, lock_version = w.lock_version + 1
+    from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
+   where w.tenant_id = i.tenant_id and w.id = i.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, i.id, bpm_core.now(), case p_to when 'Suspended' then 'InstanceSuspended' else 'InstanceResumed' end::bpm_core.history_kind,
+         v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
+    from unnest(v_turning) i(id);
+  perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if v_status::text = p_to::text then
+    return cardinality(v_turning) > 0;
+  end if;
+  -- After tasks and timers in the lock order.
+  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+  update bpm_core.process_instance p
+     set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return true;
+end
+$$;
+
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -10141,10 +9816,11 @@ end
 $$;
 
 -- from 50_work/accept_answers.sql
--- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet.
+-- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
 -- Writes:   task_instance, execution, result, history_event: one row each per answer.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10185,10 +9861,13 @@ begin
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-    select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
-           jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
+    select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
+           d.token_id, d.node_id, d.worker_id,
+           case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
       from done d
+     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
   select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
@@ -10275,6 +9954,91 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/apply_answers.sql
+-- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
+-- (the instance was cancelled) is void; the result is kept all the same.
+-- Writes:   history_event, and what continue_accepted or apply_error write.
+create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_accepted bpm_core.accepted[];
+begin
+  with answer as materialized (
+    select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
+      from unnest(p_rows) r
+     cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
+  standing as materialized (
+    select a.n, a.variables, t.*
+      from answer a
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     where k.state = 'Waiting' and k.visit = t.visit),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+    select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
+      from standing s
+     order by s.n)
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
+    into v_accepted
+    from standing s;
+  if v_accepted is not null then
+    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  end if;
+  perform bpm_core.apply_error(p_tenant_id, r.payload) from unnest(p_rows) r where r.payload ? 'error';
+end
+$$;
+
+-- from 50_work/apply_error.sql
+-- Under the lock: raises a BPMN error that was parked. Should no boundary catch it any more (the instance was migrated) it is an incident.
+-- Writes:   workflow_instance, history_event, and what raise_errors or open_incidents write.
+create or replace function bpm_core.apply_error(p_tenant_id text, p_answer jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task     bpm_core.task_instance;
+  v_token    bpm_core.moving;
+  v_local    jsonb;
+  v_uncaught bpm_core.thrown[];
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = (p_answer ->> 'task')::uuid;
+  v_token := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.tenant_id = p_tenant_id and t.id = r_task.token_id and t.state = 'Waiting' and t.visit = r_task.visit);
+  if v_token.token_id is null then
+    return;
+  end if;
+  v_local := bpm_core.local_names(p_tenant_id, r_task.scope_id, p_answer -> 'variables');
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
+   where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
+  v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'UncaughtError', format('Error %s at %s is caught by nobody.', u.code, (u.token).node_id),
+               jsonb_build_object('error', p_answer -> 'error'))::bpm_core.trouble
+      from unnest(v_uncaught) u));
 end
 $$;
 
@@ -10399,7 +10163,7 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot. One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -10434,9 +10198,10 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10449,7 +10214,7 @@ $$;
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- Returns:  one row per claimed task; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -10461,17 +10226,25 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  v_claimed := array(
+    select c
+      from bpm_core.claim_ready_tasks(
+             p_tenant_id, p_worker,
+             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+             p_limit, p_lease, p_request_id, bpm_core.now()) c);
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
          c.lease_until, c.variables
-    from bpm_core.claim_ready_tasks(
-           p_tenant_id, p_worker,
-           array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                   from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-           p_limit, p_lease, p_request_id, bpm_core.now()) c;
+    from unnest(v_claimed) c;
 end
 $$;
 
@@ -10481,7 +10254,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance. Locks: task_instance, skip locked.
+-- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -10496,6 +10269,7 @@ declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
   v_claimed bpm_core.claimed_task[];
+  v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -10507,8 +10281,12 @@ begin
              p_tenant_id, p_worker,
              array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
              p_limit, p_lease, p_request_id, v_now) c);
+  v_handed := v_claimed;
+  if exists (select from unnest(v_claimed) c where c.suspended) then
+    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  end if;
   tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at}'::text[]) from unnest(v_claimed) c), '[]');
+    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -10623,48 +10401,6 @@ begin
 end
 $$;
 
--- from 50_work/compensate_failures.sql
--- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards.
--- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
-create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
-returns uuid[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_others  uuid[] := '{}'::uuid[];
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_saga    bpm_core.catch;
-  r_task    record;
-begin
-  for r_task in
-    select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
-                     null, null)::bpm_core.moving as token,
-           format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
-      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-  loop
-    v_saga := bpm_core.find_saga(r_task.token);
-    if v_saga.node_id is null then
-      v_others := v_others || r_task.id;
-    elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
-      -- Of two in the same saga the first has ended the other.
-      v_leaving := v_leaving || bpm_core.take_error(row(0, r_task.token, 'AttemptsExhausted', r_task.message)::bpm_core.thrown, v_saga);
-    end if;
-  end loop;
-  if cardinality(v_leaving) > 0 then
-    perform bpm_core.bump_instances(p_tenant_id, array(select l.instance_id from unnest(v_leaving) l));
-    perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  end if;
-  return v_others;
-end
-$$;
-
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
@@ -10697,6 +10433,7 @@ $$;
 
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -10714,15 +10451,18 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers  bpm_core.answer[];
-  v_accepted bpm_core.accepted[];
+  v_answers   bpm_core.answer[];
+  v_suspended uuid[];
+  v_accepted  bpm_core.accepted[];
+  v_going     bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
-  if cardinality(v_accepted) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
+  if cardinality(v_going) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_going);
   end if;
   return query
   select a.item, a.task_id,
@@ -10848,10 +10588,11 @@ end
 $$;
 
 -- from 50_work/end_task_in_error.sql
--- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
+-- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
+-- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
-create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10865,9 +10606,6 @@ declare
   v_caught boolean;
   v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
-  update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
-   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
     from bpm_core.token t
@@ -10875,6 +10613,14 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
   v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  if v_caught and p_suspended then
+    perform bpm_core.park_error(p_task, p_error, p_variables);
+    return 'Done'::bpm.outcome;
+  end if;
+  update bpm_core.workflow_instance w
+     set lock_version = w.lock_version + 1,
+         variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
+   where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -11100,6 +10846,52 @@ begin
 end
 $$;
 
+-- from 50_work/hold_tasks.sql
+-- Holds tasks of an instance that nobody has in hand (p_hold), or lets held ones be handed out again, each when its pause is over. Tasks in
+-- hand are left alone. The instance is locked.
+-- Returns:  integer, how many were found; at most p_limit. Writes: task_instance, history_event. Locks: task_instance.
+create or replace function bpm_core.hold_tasks(p_tenant_id text, p_instance_id uuid, p_hold boolean, p_limit integer)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_from  constant bpm_core.task_state := case when p_hold then 'Ready' else 'Held' end::bpm_core.task_state;
+  v_to    constant bpm_core.task_state := case when p_hold then 'Held' else 'Ready' end::bpm_core.task_state;
+  v_found uuid[];
+begin
+  v_found := array(
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state = v_from
+     limit p_limit);
+  if cardinality(v_found) = 0 then
+    return 0;
+  end if;
+  -- A claim may have one of them just now: waited for, then looked at again.
+  perform bpm_core.lock_tasks(p_tenant_id, v_found);
+  with standing as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_found) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.state = v_from),
+  turned as (
+    update bpm_core.task_instance t
+       set state = v_to, available_at = case when p_hold then t.available_at else greatest(t.available_at, bpm_core.now()) end
+      from standing s
+     where t.tenant_id = s.tenant_id and t.id = s.id
+    returning t.id, t.token_id, t.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
+         t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
+    from turned t;
+  return cardinality(v_found);
+end
+$$;
+
 -- from 50_work/is_completed_by.sql
 -- Did this person complete this user task before, with the same variables?
 -- Returns:  boolean.
@@ -11123,21 +10915,24 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
--- Returns:  nothing. Locks: workflow_instance, then task_instance.
+-- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
-returns void
+returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_suspended uuid[];
 begin
-  perform bpm_core.lock_instances(p_tenant_id, array(
+  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
     select t.workflow_instance_id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
       join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
+  return v_suspended;
 end
 $$;
 
@@ -11166,7 +10961,7 @@ $$;
 -- from 50_work/lock_user_task.sql
 -- Locks a user task that is open.
 -- Returns:  task_instance.
--- Raises:   BP404 there is none, BP409 it is not open any more.
+-- Raises:   BP404 there is none, BP409 it is not open any more, BP423 it is held: its instance is suspended.
 create or replace function bpm_core.lock_user_task(p_tenant_id text, p_task_id uuid)
 returns bpm_core.task_instance
 language plpgsql volatile
@@ -11184,6 +10979,8 @@ begin
      for no key update;
   if r_task.id is null or r_task.task_type <> 'bpm:user' then
     perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  elsif r_task.state = 'Held' then
+    perform bpm_core.fail('BP423', format('User task %s is held: its instance is suspended.', p_task_id), null, 'Resume it first.');
   elsif r_task.state <> 'Ready' then
     perform bpm_core.fail('BP409',
       format('User task %s is %s%s.', p_task_id, r_task.state, case when r_task.state = 'Completed' then ', answered by ' || r_task.worker_id else '' end),
@@ -11291,6 +11088,62 @@ begin
 end
 $$;
 
+-- from 50_work/park_answers.sql
+-- Parks accepted answers of suspended instances in the inbox, one row for those of one call: kept and counted now, their tokens go on after
+-- resume. What else waited on the tokens is closed: an answer that was accepted is not overtaken by a timer that came due meanwhile.
+-- Returns:  accepted[], those of the other instances. Writes: inbox, and what close_events writes.
+create or replace function bpm_core.park_answers(p_tenant_id text, p_accepted bpm_core.accepted[], p_suspended uuid[])
+returns bpm_core.accepted[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.inbox_id(p.instance_id), 'WorkflowInstance', p.instance_id, 'Answer', jsonb_build_object('answers', p.answers), 'infinity'
+    from (select a.instance_id,
+                 jsonb_agg(jsonb_build_object('task', a.task_id, 'token', a.token_id, 'variables', a.variables) order by a.item) as answers
+            from unnest(p_accepted) a
+           where a.instance_id = any (p_suspended)
+           group by a.instance_id) p;
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a where a.instance_id = any (p_suspended)));
+  return array(select a from unnest(p_accepted) a where a.instance_id <> all (p_suspended) order by a.item);
+end
+$$;
+
+-- from 50_work/park_error.sql
+-- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
+-- attempt ends now.
+-- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.task_instance t
+     set state = 'Cancelled'
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
+  values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
+          'Done', p_error);
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  values (p_task.tenant_id, bpm_core.inbox_id(p_task.workflow_instance_id), 'WorkflowInstance', p_task.workflow_instance_id, 'Answer',
+          jsonb_build_object('task', p_task.id, 'token', p_task.token_id, 'variables', p_variables, 'error', p_error - 'variables'), 'infinity');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
+  perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
+end
+$$;
+
 -- from 50_work/parse_answers.sql
 -- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
@@ -11354,6 +11207,41 @@ begin
 end
 $$;
 
+-- from 50_work/put_back_claimed.sql
+-- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
+-- Returns:  claimed_task[], the others. Writes: task_instance, execution.
+create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
+returns bpm_core.claimed_task[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with held as materialized (
+    select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
+      from unnest(p_claimed) c
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.task_id offset 0) t
+     where c.suspended),
+  released as (
+    -- Attempts never fall, so the maximum rises instead.
+    update bpm_core.task_instance t
+       set state = 'Ready', available_at = v_now + interval '1 second', worker_id = null, claimed_at = null, lease_until = null,
+           max_attempts = t.max_attempts + 1
+      from held h
+     where t.tenant_id = h.tenant_id and t.id = h.id
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
+  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+    from released r;
+  return array(select c from unnest(p_claimed) c where not c.suspended);
+end
+$$;
+
 -- from 50_work/raise_outcome.sql
 -- Turns the outcome of a set-based command into the error of its single form.
 -- Returns:  nothing when the outcome is the one hoped for.
@@ -11403,11 +11291,12 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_now timestamptz;
+  v_suspended uuid[];
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select (i ->> 'task_id')::uuid from jsonb_array_elements(p_items) i));
   v_now := bpm_core.now();
   with held as materialized (
     select distinct t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -11418,7 +11307,8 @@ begin
   released as (
     -- Attempts never fall, so the maximum rises instead.
     update bpm_core.task_instance t
-       set state = 'Ready', available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
+       set state = case when t.workflow_instance_id = any (v_suspended) then 'Held' else 'Ready' end::bpm_core.task_state,
+           available_at = bpm_core.now(), worker_id = null, claimed_at = null, lease_until = null,
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
@@ -11544,10 +11434,10 @@ $$;
 
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
--- With attempts left the task is Ready again after its backoff; else task and token are Failed with a dead letter and an incident, or a saga undoes what
--- was done.
+-- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -11562,15 +11452,18 @@ declare
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
-           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay
+           coalesce(f.retry_in, bpm_core.retry_delay(v.version, t.attempt)) as delay, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, f.* from unnest(p_failures) f offset 0) f
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = f.tenant_id and t.id = f.task_id offset 0) t
      cross join lateral (select v as version from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      where t.state = 'Executing' and t.fencing_token = f.fencing_token and (t.lease_until <= p_now) = p_expired
      order by f.task_id, f.item),
   ended as (
     update bpm_core.task_instance t
-       set state        = case when f.retryable and t.attempt < t.max_attempts then 'Ready' else 'Failed' end::bpm_core.task_state,
+       set state        = case when not (f.retryable and t.attempt < t.max_attempts) then 'Failed'
+                               when f.suspended then 'Held' else 'Ready' end::bpm_core.task_state,
            available_at = case when f.retryable and t.attempt < t.max_attempts then bpm_core.now() + f.delay else t.available_at end,
            worker_id    = case when f.retryable and t.attempt < t.max_attempts then null else t.worker_id end,
            claimed_at   = case when f.retryable and t.attempt < t.max_attempts then null else t.claimed_at end,
@@ -11582,27 +11475,26 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
     select p_tenant_id, (e.task).id, (e.task).attempt, e.worker_id, (e.task).fencing_token, e.claimed_at, e.lease_until, p_now,
            case when p_expired then 'Expired' else 'Failed' end::bpm_core.execution_state,
-           case when (e.task).state = 'Ready' then 'Retrying' else 'Failed' end::bpm.outcome, e.error
+           case when (e.task).state = 'Failed' then 'Failed' else 'Retrying' end::bpm.outcome, e.error
       from ended e),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, (e.task).workflow_instance_id, p_now,
-           case when (e.task).state = 'Ready' then 'TaskRetried' else 'TaskFailed' end::bpm_core.history_kind,
+           case when (e.task).state = 'Failed' then 'TaskFailed' else 'TaskRetried' end::bpm_core.history_kind,
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  if v_exhausted is not null then
-    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
-  end if;
+  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
   return query select s.* from unnest(v_settled) s;
 end
 $$;
 
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
+-- While the instance is suspended the error is kept; the boundary takes the token on resume.
 -- Returns:  one row: task_id, outcome (Done caught, Failed not caught), instance_status.
 -- Raises:   BP403, BP404, BP409 answered before, BP410 lease lost, BP422 bad code or variables.
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what the path ahead writes.
@@ -11620,7 +11512,8 @@ declare
   -- The attempt keeps all that was said, so that a repeat can be told from another answer.
   v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
                    || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
-  r_task  bpm_core.task_instance;
+  r_task      bpm_core.task_instance;
+  v_suspended uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
@@ -11628,11 +11521,12 @@ begin
   elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
   end if;
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id;
   task_id := p_task_id;
   if r_task.state = 'Executing' and r_task.fencing_token = p_fencing_token and r_task.lease_until > bpm_core.now() then
-    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')));
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')),
+                                          cardinality(v_suspended) > 0);
   else
     outcome := bpm_core.failure_outcome(p_tenant_id, row(1, p_task_id, p_fencing_token, v_error, false, null)::bpm_core.failure);
     if outcome not in ('Done', 'Failed') then
@@ -12928,9 +12822,9 @@ begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
-           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id order by i.available_at limit 1),
+           (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
-           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id order by t.ready_at limit 1))), 0)
+           (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
     jsonb_build_object('overdue_seconds', round(greatest(v_due, 0), 1), 'remedy', 'a runner, or bpm.tick()'))::bpm_core.health_check;
@@ -13058,6 +12952,36 @@ as $$
     from bpm_core.workflow_node n
     join bpm_core.workflow_flow f on f.tenant_id = n.tenant_id and f.workflow_version_id = n.workflow_version_id and f.source_id = n.node_id
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
+$$;
+
+-- from 80_operation/held_astray.sql
+-- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
+-- Returns:  rows (kind, id, status: of the instance, state).
+create or replace function bpm_core.held_astray(p_tenant_id text)
+returns table (kind text, id uuid, status bpm_core.workflow_status, state text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select x.kind, x.id, w.status, x.state
+    from (
+      select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state, t.state = 'Held' as held
+        from bpm_core.task_instance t
+       where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Held')
+      union all
+      select 'timer', t.id, t.workflow_instance_id, t.status::text, t.status = 'Held'
+        from bpm_core.timer t
+       where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held')
+      union all
+      select 'token', t.id, t.workflow_instance_id, 'set aside', true
+        from bpm_core.token t
+       where t.tenant_id = p_tenant_id and t.state = 'Ready' and t.ready_at = 'infinity'
+      union all
+      select 'inbox', i.id, i.target_id, 'set aside', true
+        from bpm_core.inbox i
+       where i.tenant_id = p_tenant_id and i.available_at = 'infinity') x
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = x.workflow_instance_id
+   where x.held <> (w.status = 'Suspended') and (w.status in ('Running', 'Suspended') or x.kind = 'inbox')
+     and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
 -- from 80_operation/history_since.sql
@@ -13255,7 +13179,7 @@ $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task.
+-- a token that rests at a task node has its task, or the answer to it is parked.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13285,6 +13209,11 @@ as $$
                        from bpm_core.task_instance t
                       where t.tenant_id = k.tenant_id and t.workflow_instance_id = k.workflow_instance_id and t.token_id = k.id
                         and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+     and not exists (select
+                       from bpm_core.inbox i
+                      where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
+                        and (i.payload ->> 'token' = k.id::text
+                             or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -13406,7 +13335,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -13436,6 +13366,10 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
+           jsonb_build_object('instance_status', h.status, 'state', h.state))
+    from bpm_core.held_astray(p_tenant_id) h
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -14280,8 +14214,9 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
                       'SubscriptionClosed')
+       and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
@@ -14296,8 +14231,8 @@ as $$
   select p_tenant_id, s.kind, s.id::text, jsonb_build_object('state', s.state, 'missing', s.kinds)
     from (
       select 'task' as kind, t.id, t.workflow_instance_id, t.state::text as state,
-             case t.state when 'Completed' then '{TaskCompleted}' when 'Failed' then '{TaskFailed,ErrorThrown}'
-                          else '{TaskCancelled,ErrorThrown}' end::text[] as kinds
+             case t.state when 'Completed' then '{TaskCompleted,TaskHeld}' when 'Failed' then '{TaskFailed,ErrorThrown}'
+                          else '{TaskCancelled,ErrorThrown,TaskHeld}' end::text[] as kinds
         from bpm_core.task_instance t
        where t.tenant_id = p_tenant_id and t.state in ('Completed', 'Failed', 'Cancelled')
       union all
@@ -14514,8 +14449,7 @@ select h.tenant_id,
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
-         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
-                         'TransactionCancelled') then 'compensation'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -14658,29 +14592,6 @@ select i.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
-
-create or replace view bpm.compensation with (security_barrier) as
-select r.tenant_id,
-       w.process_instance_id,
-       r.workflow_instance_id,
-       r.id as record_id,
-       r.position,
-       r.node_id,
-       n.name as node_name,
-       r.handler_ref as handler_id,
-       r.status::text as status,
-       r.snapshot,
-       r.recorded_at,
-       r.thrower_token_id,
-       coalesce(s.state = 'Open', false) as is_running,
-       r.ended_at
-  from bpm_core.compensation_record r
-  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-  left join bpm_core.workflow_node n
-    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
-  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
- where r.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';
 
 -- from 50_work/views.sql
 -- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -14875,8 +14786,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted',
-                      'CompensationRecorded', 'TransactionCancelled') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -14885,7 +14795,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CompensationRecorded', 'TransactionCancelled')
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -14942,8 +14852,10 @@ values
   ('discard_dead_letter', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('suspend_process', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

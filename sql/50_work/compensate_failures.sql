@@ -1,4 +1,5 @@
--- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards.
+-- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards. In a suspended instance nothing
+-- moves: there they are incidents.
 -- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
 create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
 returns uuid[]
@@ -16,15 +17,15 @@ declare
 begin
   for r_task in
     select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
-                     null, null)::bpm_core.moving as token,
+                     null, null)::bpm_core.moving as token, w.status,
            format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
       from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
                           where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
   loop
     v_saga := bpm_core.find_saga(r_task.token);
-    if v_saga.node_id is null then
+    if v_saga.node_id is null or r_task.status <> 'Running' then
       v_others := v_others || r_task.id;
     elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
       -- Of two in the same saga the first has ended the other.
