@@ -17,10 +17,11 @@ begin
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.lower_compensation(p_elements, v_drawn, v_drawn, v_lines) c
-   cross join lateral bpm_core.add_sagas(p_elements, processes, c.nodes, c.flows) s
+    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
    cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
-   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
+    -- When everything is where it runs: what is done in a loop is marked inside of that.
+   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, b.nodes, b.flows) c
+   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f

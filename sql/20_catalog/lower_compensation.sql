@@ -8,8 +8,9 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_node bpm_core.draft_node;
-  r_pair record;
+  v_node  bpm_core.draft_node;
+  v_throw bpm_core.draft_node;
+  r_pair  record;
 begin
   nodes := p_nodes;
   flows := p_flows;
@@ -33,7 +34,9 @@ begin
   end loop;
   foreach v_node in array p_nodes loop
     continue when v_node.kind is distinct from 'CancelEnd';
-    nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1)
+    v_throw := bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1);
+    v_throw.attributes := '{"whole": true}';
+    nodes := nodes || v_throw
                    || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
     flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
                    || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');

@@ -23,7 +23,8 @@ begin
     returning r.id, r.node_id, r.position into r_record;
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
-            jsonb_build_object('record', r_record.id, 'position', r_record.position));
+            jsonb_build_object('record', r_record.id, 'position', r_record.position, 'visit', (
+              select t.visit from bpm_core.token t where t.tenant_id = v_thrower.tenant_id and t.id = v_thrower.token_id)));
     v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
   end loop;
   return v_leaving;

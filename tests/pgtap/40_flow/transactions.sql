@@ -1,6 +1,6 @@
 -- Transactions that are cancelled, and sagas: what was completed inside is undone, then it is left by its cancel boundary, or the error goes outwards.
 begin;
-select plan(40);
+select plan(45);
 create function pg_temp.undone(p_id text) returns text language sql as
 $$ select test.service(p_id) || format('<boundaryEvent id="%1$s-b" attachedToRef="%1$s"><compensateEventDefinition/></boundaryEvent><serviceTask id="un-%1$s" bpm:type="un-%1$s" isForCompensation="true"/><association id="%1$s-as" sourceRef="%1$s-b" targetRef="un-%1$s"/>', p_id) $$;
 create function pg_temp.scope(p_tag text, p_id text, p_inside text, p_more text default '') returns text language sql as
@@ -106,7 +106,7 @@ select count(test.start('pair')) as n from generate_series(1, 3) \gset
 select test.complete_next('a') is not null as done from generate_series(1, 3);
 select array_agg(f.outcome::text) as outcomes from bpm.fail_tasks((select jsonb_agg(jsonb_build_object('task_id', c.task_id, 'fencing_token', c.fencing_token, 'error', 'no')) from bpm.claim_tasks('w', '{x}', 10) c)) f \gset
 select is((select count(*) from bpm.task t where t.task_type = 'un-a' and t.state = 'Ready' and t.process_instance_id in (select i.process_instance_id from bpm.instance i where i.process_code = 'pair')), 3::bigint, 'each saga is begun once');
-select is(:'outcomes', '{Failed,Failed,Failed,Failed,Failed,Failed}', 'all are told');
+select is(:'outcomes'::text, '{Failed,Failed,Failed,Failed,Failed,Failed}', 'all are told');
 select test.complete_next('un-a') is not null as done from generate_series(1, 3);
 select is((select count(*) from bpm.instance i where i.process_code = 'pair' and i.status = 'Failed'), 3::bigint, 'all fail');
 select is(test.broken(), '{}', 'nothing is broken');
@@ -124,6 +124,34 @@ select test.throw_next('b', 'two') is not null as thrown \gset
 select test.complete_next('un-a') is not null as done \gset
 select is(test.standing(:'j') || pg_temp.ledger(:'j'), '{"mend Waiting","z Pending","a Completed"}', 'only what is inside is undone; then the boundary event');
 select ok(pg_temp.replayed(:'j') and test.broken() = '{}', 'replay');
+
+-- What was completed in a part that was interrupted is undone as well; a saga inside of a saga; a multi-branch end
+select pg_temp.saga('deep', pg_temp.scope('subProcess', 's', pg_temp.undone('a') || '<parallelGateway id="f"/>' || test.service('b') || pg_temp.scope('subProcess', 'r', pg_temp.undone('c') || test.service('d') || test.flows('r-start>c', 'c>d', 'd>r-end')) || '<endEvent id="s-end2"/>'
+  || test.flows('s-start>a', 'a>f', 'f>b', 'f>r', 'b>s-end', 'r>s-end2')) || '<endEvent id="end"/>' || test.flows('start>s', 's>end')) as n \gset
+select test.start('deep') as k \gset
+select test.complete_next(t) is not null as done from unnest('{a,c}'::text[]) t;
+select test.throw_next('b', 'no') is not null as thrown \gset
+select test.complete_next(t) is not null as done from unnest('{un-c,un-a}'::text[]) t;
+select is(test.status(:'k') || pg_temp.ledger(:'k')::text, 'Failed{"a Completed","c Completed"}', 'nothing of it remains');
+select pg_temp.saga('twice', pg_temp.undone('z') || pg_temp.scope('subProcess', 's', pg_temp.undone('a') || test.service('b') || test.flows('s-start>a', 'a>b', 'b>s-end'), 'bpm:saga="true"') || '<endEvent id="end"/>' || test.flows('start>z', 'z>s', 's>end')) as n \gset
+select test.start('twice') as l \gset
+select test.complete_next(t) is not null as done from unnest('{z,a}'::text[]) t;
+select test.throw_next('b', 'no') is not null as thrown \gset
+select test.complete_next('un-a') is not null as done \gset
+select is(test.standing(:'l') || pg_temp.ledger(:'l'), '{"twice:body Waiting","twice:saga Waiting","twice:saga-throw Waiting","un-z Waiting","z Pending running","a Completed"}', 'the inner one first, then the outer one');
+select ok(pg_temp.replayed(:'l') and test.broken() = '{}', 'replay');
+select test.complete_next('un-z') is not null as done \gset
+select is(test.status(:'l') || (select h.detail ->> 'code' from bpm.history h where h.process_instance_id = :'l' and h.kind = 'InstanceFailed'), 'Failedno', 'with the error it all began with');
+
+-- A suspended instance: nothing moves, so it is an incident
+select test.start('pair') as m \gset
+select test.complete_next('a') is not null as done \gset
+select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{x}', 1) c \gset
+select bpm.suspend_process(:'m') is not null as held \gset
+select (bpm.fail_task(:'task_id', :fencing_token, '"no"', false)).outcome as outcome \gset
+select is((select i.code from bpm.incident i where i.process_instance_id = :'m' and i.state = 'Open') || pg_temp.ledger(:'m')::text, 'AttemptsExhausted{"a Pending"}', 'suspended: an incident');
+select bpm.resume_process(:'m') is not null as going \gset
+select is(test.broken(), '{}', 'nothing is broken');
 
 -- What is refused
 create function pg_temp.faults(p_body text) returns text[] language sql as
