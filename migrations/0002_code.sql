@@ -253,6 +253,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
@@ -414,51 +415,6 @@ as $$
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
--- from 20_catalog/add_sagas.sql
--- A process or sub-process that says bpm:saga="true" gets an event sub-process <id>:saga, begun by whatever goes wrong inside and is not caught there: it
--- compensates, and throws the error again, outwards.
--- Returns:  nodes and flows.
-create or replace function bpm_core.add_sagas(
-  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_around bpm_core.draft_node;
-  v_start  bpm_core.draft_node;
-  v_throw  bpm_core.draft_node;
-  v_end    bpm_core.draft_node;
-  v_saga   text;
-  r_saga   record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  for r_saga in
-    select e.pos, coalesce(n.process_pos, p.pos) as process_pos, coalesce(n.node_id, p.process_id) as id, n.node_id as scope_id
-      from unnest(p_elements) e
-      left join unnest(p_nodes) n on n.pos = e.pos
-      left join unnest(p_processes) p on p.pos = e.pos and p.deployed
-     where e.space = 'bpmn' and e.tag in ('process', 'subProcess', 'transaction') and e.attributes ->> 'bpm:saga' = 'true'
-       and coalesce(n.pos, p.pos) is not null
-  loop
-    v_saga := r_saga.id || ':saga';
-    v_around.pos := r_saga.pos;
-    v_around.process_pos := r_saga.process_pos;
-    v_around.scope_pos := r_saga.pos;
-    v_start := bpm_core.plain_node(v_around, v_saga || '-start', 'startEvent', 'ErrorBoundary', v_saga, 0, 1);
-    v_start.attached_to := r_saga.scope_id;
-    v_end := bpm_core.plain_node(v_around, v_saga || '-end', 'endEvent', 'ErrorEnd', v_saga, 1, 0);
-    v_end.attributes := jsonb_build_object('saga', case when r_saga.scope_id is null then 'process' else 'scope' end);
-    v_throw := bpm_core.plain_node(v_around, v_saga || '-throw', 'intermediateThrowEvent', 'CompensationThrow', v_saga, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || bpm_core.plain_node(v_around, v_saga, 'subProcess', 'EventSubProcess', r_saga.scope_id, 0, 0) || v_start || v_throw || v_end;
-    flows := flows || bpm_core.plain_flow(v_around, v_saga || '-throw-flow', v_saga || '-start', v_saga || '-throw')
-                   || bpm_core.plain_flow(v_around, v_saga || '-end-flow', v_saga || '-throw', v_saga || '-end');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -592,16 +548,19 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;
 
@@ -679,23 +638,22 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
-                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'compensate' then 'CompensationBoundary'
-                   when 'cancel' then 'CancelBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -1094,34 +1052,6 @@ begin
 end
 $$;
 
--- from 20_catalog/compensation_pairs.sql
--- What is undone by what: an association ties a compensation boundary event to its handler, whichever way it is drawn; a compensation event sub-process
--- belongs to the sub-process around it.
--- Returns:  one row per event and handler: event_id, activity_id (null: the process), handler_id (null: there is none), whether that is drawn as one.
-create or replace function bpm_core.compensation_pairs(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns table (process_pos integer, scope_pos integer, event_id text, activity_id text, handler_id text, is_handler boolean)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with line as materialized (
-    select bpm_core.local_reference(e.attributes ->> 'sourceRef') as a, bpm_core.local_reference(e.attributes ->> 'targetRef') as b
-      from unnest(p_elements) e
-     where e.space = 'bpmn' and e.tag = 'association'
-  ),
-  tied as (select l.a as event_id, l.b as node_id from line l union select l.b, l.a from line l),
-  activity as materialized (
-    select n.scope_pos, n.node_id, n.attributes from unnest(p_nodes) n where n.tag not like '%Event' and n.tag not like '%Gateway')
-  select b.process_pos, b.scope_pos, b.node_id, b.attached_to, h.node_id, bpm_core.is_handler(h.attributes)
-    from unnest(p_nodes) b
-    left join (tied t join activity h on h.node_id = t.node_id) on t.event_id = b.node_id and h.scope_pos = b.scope_pos
-   where b.kind = 'CompensationBoundary' and b.tag = 'boundaryEvent'
-  union all
-  select s.process_pos, e.scope_pos, s.node_id, e.scope_id, e.node_id, true
-    from unnest(p_nodes) s
-    join unnest(p_nodes) e on e.process_pos = s.process_pos and e.node_id = s.scope_id
-   where s.kind = 'CompensationBoundary' and s.tag = 'startEvent'
-$$;
-
 -- from 20_catalog/compile_bpmn.sql
 -- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
 -- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
@@ -1142,11 +1072,8 @@ begin
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
-   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
-    -- When everything is where it runs: what is done in a loop is marked inside of that.
-   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, b.nodes, b.flows) c
-   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1158,8 +1085,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
-            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1545,6 +1471,76 @@ begin
     when v_groups is null and p_lane is not null then array[p_lane]
     else '{}' end;
 end
+$$;
+
+-- from 20_catalog/drawn_calls.sql
+-- What call activities call and what they hand over: the called element and its binding, the mappings in and out, as Camunda, Flowable and Zeebe write them.
+-- Without mappings in, all is handed over; without mappings out, what the called steps wrote comes back.
+-- Returns:  one row per call activity: node_pos, spec {code, binding, version, inputs, all_in, outputs, all_out} for the node's expressions, and problem.
+create or replace function bpm_core.drawn_calls(p_elements bpm_core.bpmn_element[])
+returns table (node_pos integer, spec jsonb, problem text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with activity as materialized (
+    select e.pos, e.attributes from unnest(p_elements) e where e.space = 'bpmn' and e.tag = 'callActivity'),
+  extension as materialized (
+    select a.pos as node_pos, x.pos, x.space, x.tag, x.attributes
+      from activity a
+      join unnest(p_elements) h on h.parent = a.pos and h.space = 'bpmn' and h.tag = 'extensionElements'
+      join unnest(p_elements) x on x.parent = h.pos),
+  mapping as materialized (
+    select m.node_pos, m.pos, m.direction, m.target, m.source, c.tree, c.problem
+      from (
+        select x.node_pos, x.pos, x.tag as direction, btrim(x.attributes ->> 'target') as target,
+               coalesce('${' || btrim(x.attributes ->> 'source') || '}', x.attributes ->> 'sourceExpression') as source
+          from extension x
+         where x.space in ('camunda', 'flowable') and x.tag in ('in', 'out') and x.attributes ->> 'target' <> ''
+        union all
+        select x.node_pos, y.pos, case y.tag when 'input' then 'in' else 'out' end, btrim(y.attributes ->> 'target'), btrim(y.attributes ->> 'source')
+          from extension x
+          join unnest(p_elements) y on y.parent = x.pos
+         where x.space = 'zeebe' and x.tag = 'ioMapping' and y.tag in ('input', 'output')) m
+     cross join lateral bpm_core.compile_expression(m.source) c),
+  mapped as (
+    select m.node_pos,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'in') as inputs,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'out') as outputs,
+           min('its mapping to ' || m.target || ' cannot be read: ' || m.problem) as problem
+      from mapping m
+     group by m.node_pos),
+  said as (
+    select x.node_pos,
+           bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
+           bool_or(x.tag = 'calledElement') as zeebe,
+           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
+           coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
+           coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
+      from extension x
+     group by x.node_pos),
+  call as (
+    select a.pos, coalesce(s.process_id, nullif(btrim(a.attributes ->> 'calledElement'), '')) as code, m.inputs, m.outputs, m.problem,
+           lower(coalesce(a.attributes ->> 'camunda:calledElementBinding', s.binding,
+                          case when a.attributes ->> 'flowable:sameDeployment' = 'true' then 'deployment' end, 'latest')) as binding,
+           a.attributes ->> 'camunda:calledElementVersion' as version, coalesce(s.zeebe, false) as zeebe,
+           coalesce(s.all_in, false) as all_in, coalesce(s.all_out, false) as all_out, coalesce(s.none_in, false) as none_in, coalesce(s.none_out, false) as none_out
+      from activity a
+      left join mapped m on m.node_pos = a.pos
+      left join said s on s.node_pos = a.pos)
+  select c.pos,
+         jsonb_strip_nulls(jsonb_build_object(
+           'code', e.tree, 'source', c.code, 'binding', c.binding, 'version', case when c.version ~ '^\d{1,9}$' then c.version::integer end,
+           'inputs', coalesce(c.inputs, case when c.none_in then '[]'::jsonb end),
+           'all_in', case when c.all_in or (c.zeebe and not c.none_in and c.inputs is not null) then true end,
+           'outputs', coalesce(c.outputs, case when c.none_out then '[]'::jsonb end), 'all_out', case when c.all_out then true end)),
+         case when c.code is null then 'it names no process to call'
+              when e.problem is not null then format('what it calls cannot be read: %s', e.problem)
+              when c.binding not in ('latest', 'deployment', 'version') then format('its binding %s is not known', quote_literal(left(c.binding, 50)))
+              when c.binding = 'version' and coalesce(c.version, '') !~ '^\d{1,9}$' then 'it is bound to a version without naming its number'
+              else c.problem end
+    from call c
+   cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
 -- from 20_catalog/drawn_message.sql
@@ -2039,70 +2035,19 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
--- from 20_catalog/find_compensation_faults.sql
--- What is wrong or odd about compensation: handlers that nothing leads to, events without a handler, what a throw event names.
-create or replace function bpm_core.find_compensation_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+-- from 20_catalog/find_call_faults.sql
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
+create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
-language sql immutable
+language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  with node as materialized (
-    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.is_handler(n.attributes) as undoes from unnest(p_nodes) n),
-  pair as materialized (select p.* from bpm_core.compensation_pairs(p_elements, p_nodes) p),
-  tied as materialized (
-    select p.scope_pos, p.event_id, min(p.activity_id) as activity_id, count(p.handler_id) as handlers, bool_and(p.is_handler) as all_handlers, min(p.handler_id) as one
-      from pair p group by p.scope_pos, p.event_id)
-  select bpm_core.fault('InvalidCompensation', format('%s %s.', n.label, case
-           when t.handlers = 0 then 'is tied to no compensation handler'
-           when t.handlers > 1 then 'is tied to several activities; what undoes one activity is one'
-           when not t.all_handlers then format('is tied to "%s", which is no compensation handler', t.one)
-           else 'has an outgoing sequence flow; an association leads to its handler' end), n.node_id, null,
-           'Draw an association from it to one activity that says isForCompensation="true".')
-    from tied t
-    join node n on n.node_id = t.event_id and n.tag = 'boundaryEvent'
-   where t.handlers <> 1 or not t.all_handlers or n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler and has a sequence flow; it begins and ends by itself.', n.label), n.node_id, null,
-           'Remove the flow, or isForCompensation.')
-    from node n where n.undoes and n.incoming + n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler, but no association leads to it.', n.label), n.node_id, null,
-           'Draw an association to it from the compensation boundary event of the activity it undoes.')
-    from node n where n.undoes and not exists (select from pair p where p.scope_pos = n.scope_pos and p.handler_id = n.node_id)
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler of %s; one undoes one.', n.label, string_agg('"' || p.activity_id || '"', ', ')), n.node_id,
-           null, 'Draw a handler for each.')
-    from node n join pair p on p.scope_pos = n.scope_pos and p.handler_id = n.node_id
-   where n.undoes group by n.label, n.node_id having count(*) > 1
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is attached to a compensation handler, which it cannot interrupt or undo.', n.label), n.node_id, null,
-           'Put what the handler does into a sub-process, and the event inside.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to and h.undoes
-   where n.tag = 'boundaryEvent'
-  union all
-  select bpm_core.fault('InvalidCompensation', format('"%s" has %s compensation handlers; it can have one.', p.activity_id, count(distinct p.event_id)), p.activity_id, null,
-           'Keep one boundary event or one event sub-process.')
-    from pair p where p.activity_id is not null group by p.process_pos, p.activity_id having count(distinct p.event_id) > 1
-  union all
-  select bpm_core.fault('UnknownReference', format('%s compensates "%s", which is no activity of the process.', n.label, left(r.id, 200)), n.node_id, null,
-           'Name the activity that is undone, or none to undo everything around.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-   where n.kind = 'CompensationThrow' and r.id is not null
-     and not exists (select from node a where a.process_pos = n.process_pos and a.node_id = r.id and a.tag !~ '(Event|Gateway)$')
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s compensates "%s", which nothing undoes.', n.label, left(r.id, 200)), n.node_id, null,
-           'Give the activity a compensation boundary event with a handler.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-    join node a on a.process_pos = n.process_pos and a.node_id = r.id
-   where n.kind = 'CompensationThrow' and a.tag not in ('subProcess', 'transaction')
-     and not exists (select from pair p where p.process_pos = n.process_pos and p.activity_id = r.id)
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s begins when the process is undone, which never happens.', n.label), n.node_id, null,
-           'Put it into a sub-process.')
-    from node n where n.tag = 'startEvent' and n.kind = 'CompensationBoundary' and n.attached_to is null
-  union all
-  select bpm_core.warning('CompensationAwaited', format('%s says waitForCompletion="false"; it waits all the same.', n.label), n.node_id)
-    from node n where n.kind = 'CompensationThrow' and lower(btrim(n.definition ->> 'waitForCompletion')) in ('false', '0')
+  select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
+           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
+    from unnest(p_nodes) n
+    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+   where n.tag = 'callActivity' and c.problem is not null
 $$;
 
 -- from 20_catalog/find_duplicate_ids.sql
@@ -2146,6 +2091,11 @@ as $$
     from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
    where n.event = 'timer' and t.problem is not null
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
@@ -2172,7 +2122,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
@@ -2414,7 +2364,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error, escalation or compensation definition.')
+           'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
@@ -2443,8 +2393,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event in ('link', 'compensate'), false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (
@@ -2524,43 +2474,6 @@ as $$
                                       ('destination', n.attributes ->> 'bpm:destination'),
                                       ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
    where length(x.value) > 200
-$$;
-
--- from 20_catalog/find_transaction_faults.sql
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
-create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
-  select bpm_core.fault('UnsupportedElement', format('%s is not directly inside a transaction; nothing else can be cancelled.', n.label), n.node_id, null,
-           'Make the sub-process around it a transaction, or throw an error.')
-    from node n where n.kind = 'CancelEnd' and n.scope_tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s cancels "%s", which has no cancel boundary event to leave by.', n.label, n.scope_id), n.node_id, null,
-           'Attach a cancel boundary event to the transaction.')
-    from node n
-   where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
-     and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
-           'Attach it to a transaction.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is the second cancel boundary event of "%s".', max(n.label), n.attached_to), max(n.node_id), null, 'Keep one.')
-    from node n where n.kind = 'CancelBoundary' group by n.process_pos, n.attached_to having count(*) > 1
-  union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, in which no end event cancels; it never fires.', n.label, h.label), n.node_id)
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag = 'transaction'
-     and not exists (select from node c where c.process_pos = n.process_pos and c.scope_id = n.attached_to and c.kind = 'CancelEnd')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s says bpm:saga="%s".', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'),
-           left(e.attributes ->> 'bpm:saga', 40)), e.id, null, 'Write true or false.')
-    from unnest(p_elements) e
-   where e.space = 'bpmn' and e.attributes ->> 'bpm:saga' not in ('true', 'false')
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -2671,10 +2584,11 @@ as $$
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
-             else ' starts the process, which only a start event does here.' end,
+             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
+             else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -2728,21 +2642,6 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'message', f.message, 'node_id', f.node_id, 'flow_id', f.flow_id, 'line', f.line, 'hint', f.hint) order by f.ord), '[]')
     from unnest(p_findings) with ordinality f (severity, code, message, node_id, flow_id, line, hint, ord)
    where f.severity = p_severity
-$$;
-
--- from 20_catalog/flow_from.sql
--- A flow, now leaving another node.
-create or replace function bpm_core.flow_from(p_flow bpm_core.draft_flow, p_source_id text)
-returns bpm_core.draft_flow
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_flow bpm_core.draft_flow := p_flow;
-begin
-  v_flow.source_id := p_source_id;
-  return v_flow;
-end
 $$;
 
 -- from 20_catalog/flow_rows.sql
@@ -2824,7 +2723,7 @@ language sql immutable parallel safe
 as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
-    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow', 'CompensationThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -3011,14 +2910,13 @@ $$;
 
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
--- One of compensation begins when that is undone.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.inner_start_kind(p_event text)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' when 'compensate' then 'CompensationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3046,13 +2944,6 @@ create or replace function bpm_core.is_condition(p_tree jsonb)
 returns boolean
 language sql immutable parallel safe
 as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
-
--- from 20_catalog/is_handler.sql
--- Whether an activity is drawn as a compensation handler.
-create or replace function bpm_core.is_handler(p_attributes jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select coalesce(lower(btrim(p_attributes ->> 'isForCompensation')) in ('true', '1'), false) $$;
 
 -- from 20_catalog/is_hidden.sql
 -- Whether a value is an encrypted text, of which nothing can be said.
@@ -3196,53 +3087,6 @@ begin
 end
 $$;
 
--- from 20_catalog/lower_compensation.sql
--- Turns what compensation implies into plain nodes. Behind an activity that can be undone stands <id>:mark, which writes down that it was completed. A flow leads
--- from its boundary event to the handler, and from that to <id>:done. Behind a cancel end event stand <id>:compensate and <id>:cancelled.
--- p_drawn: the nodes as drawn, where an activity is not yet inside of its loop. Returns: nodes and flows.
-create or replace function bpm_core.lower_compensation(
-  p_elements bpm_core.bpmn_element[], p_drawn bpm_core.draft_node[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node  bpm_core.draft_node;
-  v_throw bpm_core.draft_node;
-  r_pair  record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  if not exists (select from unnest(p_drawn) n where n.kind in ('CompensationBoundary', 'CompensationThrow', 'CancelEnd')) then
-    return;
-  end if;
-  nodes := array(select bpm_core.name_compensated(n) from unnest(nodes) n);
-  for r_pair in
-    select distinct on (p.process_pos, p.activity_id) p.event_id, a as activity, h as handler, b as boundary
-      from bpm_core.compensation_pairs(p_elements, p_drawn) p
-      join unnest(nodes) a on a.process_pos = p.process_pos and a.node_id = p.activity_id
-      join unnest(nodes) h on h.process_pos = p.process_pos and h.node_id = p.handler_id
-      left join unnest(nodes) b on b.process_pos = p.process_pos and b.node_id = p.event_id and b.tag = 'boundaryEvent'
-     order by p.process_pos, p.activity_id, p.event_id
-  loop
-    select m.nodes, m.flows into nodes, flows
-      from bpm_core.put_mark(nodes, flows, r_pair.activity, r_pair.event_id, (r_pair.handler).node_id) m;
-    if (r_pair.boundary).node_id is not null then
-      select m.nodes, m.flows into nodes, flows from bpm_core.put_handler(nodes, flows, r_pair.boundary, r_pair.handler) m;
-    end if;
-  end loop;
-  foreach v_node in array p_nodes loop
-    continue when v_node.kind is distinct from 'CancelEnd';
-    v_throw := bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || v_throw
-                   || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
-    flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
-                   || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3286,6 +3130,33 @@ as $$
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
 $$;
 
+-- from 20_catalog/map_values.sql
+-- What mappings make of variables: one value per target, each from its compiled expression.
+-- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_mapping jsonb;
+  v_value   jsonb;
+begin
+  mapped := '{}'::jsonb;
+  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+    if v_value is null then
+      mapped := null;
+      failed := v_mapping - 'tree';
+      return;
+    end if;
+    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+  end loop;
+end
+$$;
+
 -- from 20_catalog/member_tree.sql
 -- The tree of a member of a value: a longer path where it is one.
 create or replace function bpm_core.member_tree(p_tree jsonb, p_name text)
@@ -3311,24 +3182,6 @@ begin
     return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
   end if;
   return case when p_value is not null then 'null'::jsonb end;
-end
-$$;
-
--- from 20_catalog/name_compensated.sql
--- A node; a throw event with the activity it compensates, if it names one, among its attributes.
-create or replace function bpm_core.name_compensated(p_node bpm_core.draft_node)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node     bpm_core.draft_node := p_node;
-  v_activity text := bpm_core.local_reference(p_node.definition ->> 'activityRef');
-begin
-  if v_node.kind = 'CompensationThrow' and v_activity is not null then
-    v_node.attributes := v_node.attributes || jsonb_build_object('activity', v_activity);
-  end if;
-  return v_node;
 end
 $$;
 
@@ -3425,9 +3278,6 @@ as $$
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
-    when 'subProcess' then array['bpm:saga']
-    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
@@ -4298,8 +4148,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -4319,27 +4170,6 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-end
-$$;
-
--- from 20_catalog/put_handler.sql
--- Leads a flow from a compensation boundary event to its handler, or to what that stands in as a loop, and from there to <id>:done.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_handler(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_event bpm_core.draft_node, p_handler bpm_core.draft_node,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_done  text := p_handler.node_id || ':done';
-  v_enter text := coalesce((select n.node_id from unnest(p_nodes) n
-                             where n.process_pos = p_handler.process_pos and n.node_id in (p_handler.node_id || ':multi', p_handler.node_id || ':loop')),
-                           p_handler.node_id);
-begin
-  nodes := p_nodes || bpm_core.plain_node(p_event, v_done, 'endEvent', 'CompensationDone', p_event.scope_id, 1, 0);
-  flows := p_flows || bpm_core.plain_flow(p_event, p_event.node_id || ':undo-flow', p_event.node_id, v_enter)
-                   || bpm_core.plain_flow(p_event, v_done || '-flow', v_enter, v_done);
 end
 $$;
 
@@ -4365,35 +4195,6 @@ begin
     v_node.attached_to := p_body;
   end if;
   return v_node;
-end
-$$;
-
--- from 20_catalog/put_mark.sql
--- Puts <id>:mark behind an activity, which takes its outgoing flows over.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_mark(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_activity bpm_core.draft_node, p_event_id text, p_handler_id text,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_activity;
-  v_mark bpm_core.draft_node;
-begin
-  v_mark := bpm_core.plain_node(p_activity, p_activity.node_id || ':mark', 'intermediateThrowEvent', 'CompensationMark', p_activity.scope_id, 1, p_activity.outgoing);
-  v_mark.conditional := p_activity.conditional;
-  v_mark.default_ref := p_activity.default_ref;
-  v_mark.attributes := jsonb_build_object('activity', p_activity.node_id, 'event', p_event_id, 'handler', p_handler_id);
-  v_node.outgoing := 1;
-  v_node.conditional := 0;
-  v_node.default_ref := null;
-  nodes := array(
-    select case when n.process_pos = v_node.process_pos and n.node_id = v_node.node_id then v_node else n::bpm_core.draft_node end from unnest(p_nodes) n) || v_mark;
-  flows := array(
-    select case when f.process_pos = v_node.process_pos and f.source_id = v_node.node_id then bpm_core.flow_from(f, v_mark.node_id) else f::bpm_core.draft_flow end
-      from unnest(p_flows) f)
-    || bpm_core.plain_flow(p_activity, v_mark.node_id || '-flow', v_node.node_id, v_mark.node_id);
 end
 $$;
 
@@ -4685,6 +4486,7 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -4699,8 +4501,11 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
+           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
+    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -4722,6 +4527,8 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5359,6 +5166,156 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_call_ends.sql
+-- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
+-- its steps wrote. A caller that no longer waits for it hears nothing.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+  v_leaving  bpm_core.moving[];
+begin
+  with ended as materialized (
+    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+      from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
+     cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
+                          where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
+     cross join lateral (
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.host).instance_id, bpm_core.now(), 'CallCompleted', (e.host).token_id, (e.host).node_id,
+           jsonb_build_object('child', e.child_id, 'variables', e.mapped) || bpm_core.local_names(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where e.mapped is not null),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
+  select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
+           filter (where e.mapped is not null),
+         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
+                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
+    into v_leaving, v_troubles
+    from ended e;
+  perform bpm_core.open_incidents(v_troubles);
+  if v_leaving is not null then
+    perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+end
+$$;
+
+-- from 40_flow/apply_call_escalations.sql
+-- Under the instance locks: escalations that called processes have thrown and none of them caught. Who catches them goes on from there; further out they
+-- are passed on. Writes: history_event, inbox, and what follow_catch and the paths ahead write.
+create or replace function bpm_core.apply_call_escalations(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch bpm_core.catch;
+  r_call  record;
+begin
+  for r_call in select h.* from bpm_core.waiting_hosts(p_tenant_id, p_rows) h order by h.inbox_id loop
+    v_catch := bpm_core.find_catch(r_call.host, 'EscalationBoundary', r_call.payload ->> 'code');
+    perform bpm_core.bump_instances(p_tenant_id, array[(r_call.host).instance_id]);
+    if v_catch.node_id is null then
+      perform bpm_core.escalate_to_caller(r_call.host, r_call.payload ->> 'code');
+      continue;
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', r_call.payload ->> 'code')
+            || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+    perform bpm_core.advance_isolated(bpm_core.follow_catch(v_catch));
+  end loop;
+end
+$$;
+
+-- from 40_flow/apply_call_failures.sql
+-- Under the instance locks: called processes have failed. With an error code it is a BPMN error at the call activity, which its boundary events, or those
+-- further out, may catch; else, or if nobody does, an incident there: resolving it calls anew.
+-- Writes:   history_event, incident, and what raise_errors writes.
+create or replace function bpm_core.apply_call_failures(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_failed   bpm_core.thrown[];
+  v_uncaught bpm_core.thrown[];
+begin
+  with failed as materialized (
+    select row_number() over (order by h.inbox_id) as n, h.host, h.payload from bpm_core.waiting_hosts(p_tenant_id, p_rows) h),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (f.host).instance_id, bpm_core.now(), 'CallFailed', (f.host).token_id, (f.host).node_id,
+           jsonb_build_object('child', f.payload -> 'child', 'status', f.payload -> 'status', 'code', f.payload #> '{detail,code}')
+      from failed f)
+  select array_agg(row(f.n, f.host, f.payload #>> '{detail,code}', f.payload #>> '{detail,message}')::bpm_core.thrown) into v_failed
+    from failed f;
+  if v_failed is null then
+    return;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select (f.token).instance_id from unnest(v_failed) f));
+  v_uncaught := array(select f from unnest(v_failed) f where f.code is null)
+                || bpm_core.raise_errors(array(select f from unnest(v_failed) f where f.code is not null));
+  perform bpm_core.close_waits(array(select u.token from unnest(v_uncaught) u));
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'CalledProcessFailed', format('What call activity %s called has failed%s.', (u.token).node_id, ' with the error ' || u.code),
+               jsonb_build_object('code', u.code, 'message', u.message))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+end
+$$;
+
+-- from 40_flow/apply_calls.sql
+-- Under the instance locks: what called instances and their callers have to tell each other.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_calls(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_kind record;
+begin
+  for r_kind in select r.kind, array_agg(r) as some from unnest(p_rows) r group by r.kind order by r.kind loop
+    case r_kind.kind
+      when 'CallEnded' then
+        perform bpm_core.apply_call_ends(p_tenant_id, r_kind.some);
+      when 'CallFailed' then
+        perform bpm_core.apply_call_failures(p_tenant_id, r_kind.some);
+      when 'CallEscalated' then
+        perform bpm_core.apply_call_escalations(p_tenant_id, r_kind.some);
+      when 'Cancel' then
+        perform bpm_core.cancel_called(p_tenant_id, r_kind.some);
+    end case;
+  end loop;
+end
+$$;
+
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
@@ -5431,6 +5388,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5485,7 +5446,7 @@ begin
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -5555,7 +5516,7 @@ end
 $$;
 
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits and those for conditions, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
@@ -5567,13 +5528,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
            cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
@@ -5581,6 +5543,9 @@ begin
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
@@ -5704,6 +5669,56 @@ begin
 end
 $$;
 
+-- from 40_flow/called_version.sql
+-- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
+-- Returns:  no row when there is none that can be started.
+create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_version integer := case when p_binding = 'version' then p_version end;
+begin
+  if p_binding = 'deployment' then
+    select v.version into v_version
+      from bpm_core.workflow_version c
+     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+                          where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     order by v.version desc
+     limit 1;
+  end if;
+  if p_binding = 'latest' or v_version is not null then
+    return query select s.* from bpm_core.startable_version(p_tenant_id, p_code, v_version) s;
+  end if;
+end
+$$;
+
+-- from 40_flow/cancel_called.sql
+-- Under the instance locks: cancels instances whose callers no longer want them. What they have called themselves hears it by its own inbox row, so a deep
+-- tree goes level by level. Writes: as terminate_instances.
+create or replace function bpm_core.cancel_called(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.terminate_instances(p_tenant_id, array(
+    select w.id
+      from unnest(p_rows) r
+     cross join lateral (select w.id, w.status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = r.target_id offset 0) w
+     where w.status in ('Running', 'Suspended')), 'Cancelled', '{"caller": true}');
+end
+$$;
+
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
@@ -5729,7 +5744,9 @@ begin
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+     -- What they have called hears of it through the inbox, level by level.
+     and w.parent_token_id is null);
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
@@ -5771,7 +5788,7 @@ $$;
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -5796,7 +5813,11 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
 end
 $$;
@@ -5914,11 +5935,10 @@ begin
 end
 $$;
 
--- from 40_flow/claim_compensations.sql
--- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope; those of a saga and of a
--- cancelled transaction also what was completed in a part that was interrupted. What another thrower that is still there has taken stays with that.
--- Writes:   compensation_record.
-create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
+-- from 40_flow/close_calls.sql
+-- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
+-- Writes:   inbox.
+create or replace function bpm_core.close_calls(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -5926,34 +5946,12 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_drawn    jsonb;
-  v_activity text;
-  v_whole    boolean;
-  v_scopes   uuid[];
-  v_inside   uuid[] := '{}'::uuid[];
 begin
-  v_drawn := (select n.attributes -> 'drawn' from bpm_core.workflow_node n
-               where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
-  v_activity := v_drawn ->> 'activity';
-  v_whole := coalesce(v_drawn ? 'whole', false);
-  v_scopes := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower), v_whole);
-  if v_activity is not null then
-    -- Of a sub-process without a handler of its own, what is inside.
-    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
-      select k.id
-        from unnest(v_scopes) k(id)
-       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
-       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')), false);
-  end if;
-  update bpm_core.compensation_record r
-     set thrower_token_id = p_thrower.token_id
-    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
-           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
-    left join lateral (select t.state from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.thrower_token_id offset 0) t on true
-   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
-     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
-     and (c.thrower_token_id = p_thrower.token_id or coalesce(t.state, 'Terminated') in ('Completed', 'Terminated'));
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', c.id, 'Cancel', jsonb_build_object('caller', k.id), bpm_core.now()
+    from unnest(p_hosts) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
+   where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
 end
 $$;
 
@@ -6117,9 +6115,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
--- inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- with all that is inside. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -6139,44 +6137,8 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
-end
-$$;
-
--- from 40_flow/compensated_scopes.sql
--- Which scopes a thrower compensates: its own. Inside an event sub-process also the scope around; where that was begun by compensation, the one that was
--- completed.
--- Returns:  uuid[], without the completed scopes below.
-create or replace function bpm_core.compensated_scopes(p_thrower bpm_core.moving)
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := array[p_thrower.scope_id];
-  v_scope  uuid := p_thrower.scope_id;
-  v_by     boolean := false;
-  r_scope  record;
-begin
-  while v_scope <> bpm_core.root_scope() loop
-    select coalesce(s.parent_scope_id, bpm_core.root_scope()) as parent_id, s.is_copy, n.kind = 'EventSubProcess' as by_event
-      into r_scope
-      from bpm_core.scope s
-     cross join lateral (select n.kind from bpm_core.workflow_node n
-                          where n.tenant_id = s.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = s.node_id offset 0) n
-     where s.tenant_id = p_thrower.tenant_id and s.id = v_scope;
-    if v_by and r_scope.is_copy then
-      return v_scopes || array(select r.inner_scope_id from bpm_core.compensation_record r where r.handler_scope_id = v_scope);
-    end if;
-    exit when not r_scope.by_event;
-    v_by := true;
-    v_scope := r_scope.parent_id;
-    v_scopes := v_scopes || v_scope;
-  end loop;
-  return v_scopes;
 end
 $$;
 
@@ -6206,77 +6168,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/completed_scopes.sql
--- The given scopes, and those completed inside of them, however deep. Left out are what a sub-process undoes by a handler of its own, handlers themselves, and
--- the items of a loop that still goes on. p_whole: also what was interrupted inside, where something was completed before.
--- Returns:  uuid[].
-create or replace function bpm_core.completed_scopes(p_tenant_id text, p_instance_id uuid, p_scopes uuid[], p_whole boolean)
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := p_scopes;
-  v_level  uuid[] := p_scopes;
-begin
-  while cardinality(v_level) > 0 loop
-    v_level := array(
-      select s.id
-        from (select p.tenant_id, p.id, p.state, p.is_copy, p.node_id, p.host_token_id
-                from unnest(v_level) k(id)
-               cross join lateral (select p.* from bpm_core.scope p where p.parent_scope_id = k.id offset 0) p
-               union all
-              select r.tenant_id, r.id, r.state, r.is_copy, r.node_id, r.host_token_id
-                from (select p.* from bpm_core.scope p where p.workflow_instance_id = p_instance_id offset 0) r
-               where bpm_core.root_scope() = any (v_level) and r.parent_scope_id is null) s
-       where s.tenant_id = p_tenant_id and not s.is_copy
-         and (p_whole and s.state <> 'Open' or s.state = 'Completed' and (s.node_id !~ ':(multi|loop)$' or not exists (
-                select from (select t.state, t.node_id from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-                 where t.state not in ('Completed', 'Terminated') and t.node_id = s.node_id)))
-         and not exists (select from bpm_core.compensation_record r where r.inner_scope_id = s.id));
-    v_scopes := v_scopes || v_level;
-  end loop;
-  return v_scopes;
-end
-$$;
-
--- from 40_flow/continue_compensations.sql
--- What follows when handlers have ended: their records are Completed, and the next handler of each thrower begins, or the thrower moves on.
--- p_throwers: the hosts of the scopes that ended, in the order of p_scopes. Returns: moving[], leaving. Writes: compensation_record, history_event, what
--- run_compensation writes.
-create or replace function bpm_core.continue_compensations(p_throwers bpm_core.moving[], p_scopes uuid[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_thrower bpm_core.moving;
-  r_record  record;
-begin
-  for v_n in 1 .. cardinality(p_throwers) loop
-    v_thrower := p_throwers[v_n];
-    update bpm_core.compensation_record r
-       set status = 'Completed', ended_at = bpm_core.now()
-      from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = p_scopes[v_n] offset 0) c
-     where r.tenant_id = c.tenant_id and r.id = c.id
-    returning r.id, r.node_id, r.position into r_record;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
-            jsonb_build_object('record', r_record.id, 'position', r_record.position, 'visit', (
-              select t.visit from bpm_core.token t where t.tenant_id = v_thrower.tenant_id and t.id = v_thrower.token_id)));
-    v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
-  end loop;
-  return v_leaving;
 end
 $$;
 
@@ -6376,7 +6267,7 @@ $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6397,6 +6288,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -6430,6 +6322,7 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6439,12 +6332,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -6625,8 +6523,9 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
--- The instances carry their final status already. Writes: history_event, process_instance.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
+-- caller hears of it.
+-- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -6638,16 +6537,17 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
+  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  v_processes := array(
-    select w.process_instance_id
-      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
-     where w.ends_process);
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
+    into v_processes, v_called
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -6655,14 +6555,17 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
+  if v_called is not null then
+    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
 end
 $$;
 
 -- from 40_flow/end_scopes.sql
 -- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
--- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving; of compensation handlers what continue_compensations gives.
--- Writes:   scope, token, timer, subscription, history_event; what continue_compensations writes.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6672,17 +6575,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_leaving  bpm_core.moving[];
-  v_handlers uuid[];
-  v_others   integer;
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
 begin
   with ended as (
     update bpm_core.scope s
        set state = 'Completed'
       from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
      where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
-    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id, s.is_copy),
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
   host as materialized (
     select e.*, w.workflow_version_id, x.steps
       from ended e
@@ -6702,75 +6603,23 @@ begin
     select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
-                       h.node_id, null, null)::bpm_core.moving order by h.is_copy, h.id),
-         array_agg(h.id order by h.id) filter (where h.is_copy)
-    into v_leaving, v_handlers
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
     from host h;
   if v_leaving is null then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-  if v_handlers is null then
-    return v_leaving;
-  end if;
-  -- The last ones are throwers, whose handlers ended: there may be more to undo.
-  v_others := cardinality(v_leaving) - cardinality(v_handlers);
-  return v_leaving[ : v_others] || bpm_core.continue_compensations(v_leaving[v_others + 1 : ], v_handlers);
-end
-$$;
-
--- from 40_flow/enter_cancel_ends.sql
--- KIND cancel end event. Lowered to three nodes: the event itself ends everything else in the transaction and what waits for it, a throw behind it compensates,
--- and a last node of this kind lets the host leave by its cancel boundary event.
--- Returns:  moving[], leaving. Writes: what complete_tokens, empty_scopes, close_events, bear_tokens, close_waits write.
-create or replace function bpm_core.enter_cancel_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving  bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token    bpm_core.moving;
-  v_host     bpm_core.moving;
-  v_boundary text;
-begin
-  foreach v_token in array p_arriving loop
-    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
-    perform bpm_core.complete_tokens(array[v_token]);
-    v_host := (
-      select row(t.tenant_id, t.workflow_instance_id, v_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.scope s
-       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-       where s.tenant_id = v_token.tenant_id and s.id = v_token.scope_id);
-    if exists (select from bpm_core.workflow_flow f
-                where f.tenant_id = v_token.tenant_id and f.workflow_version_id = v_token.version_id and f.source_id = v_token.node_id) then
-      perform bpm_core.empty_scopes(v_token.tenant_id, array[v_token.scope_id]);
-      -- Nothing outside may end it half way: it leaves by its cancel boundary, or by an error of a handler.
-      perform bpm_core.close_events(v_token.tenant_id, array[v_host.token_id]);
-      v_leaving := v_leaving || bpm_core.bear_tokens(array[v_token]);
-      continue;
-    end if;
-    v_boundary := (select n.node_id from bpm_core.workflow_node n
-                    where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-                      and n.kind = 'CancelBoundary' limit 1);
-    perform bpm_core.close_waits(array[v_host]);
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_host.tenant_id, v_host.instance_id, bpm_core.now(), 'TransactionCancelled', v_host.token_id, v_boundary, jsonb_build_object('host', v_host.node_id));
-    v_leaving := v_leaving || row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, v_boundary,
-                                  null, null)::bpm_core.moving;
-  end loop;
   return v_leaving;
 end
 $$;
 
--- from 40_flow/enter_compensation_marks.sql
--- KIND compensation mark: behind an activity that has a compensation handler. Writes down that the activity is completed, with the variables it leaves
--- behind (of a sub-process those declared inside too), and passes on. Positions grow in the order of completion.
--- Returns:  moving[], leaving. Writes: compensation_record, history_event.
-create or replace function bpm_core.enter_compensation_marks(p_arriving bpm_core.moving[])
+-- from 40_flow/enter_call_activities.sql
+-- KIND call activity: the token rests, and the called process begins as a workflow instance of its own within the same process instance, pinned to its
+-- version. It sees what the inputs map, or all the caller sees, as it is now. Its end comes back through the inbox.
+-- Returns:  moving[]: the message waits of boundary events, and the first tokens of the called instances.
+-- Writes:   token, workflow_instance, history_event, incident; subscription, timer.
+create or replace function bpm_core.enter_call_activities(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6779,56 +6628,39 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with marked as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, bpm_core.new_id() as record_id, n.mark, i.inner_id, v.variables,
-           (l.position + row_number() over (partition by a.instance_id order by a.ord))::integer as position
-      from unnest(p_arriving) with ordinality a(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, ord)
-     cross join lateral (select n.attributes -> 'drawn' as mark from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-     cross join lateral (select coalesce(max(r.position), 0) as position from bpm_core.compensation_record r
-                          where r.workflow_instance_id = a.instance_id offset 0) l
-      left join lateral (select s.id as inner_id from (select s.id, s.node_id, s.state from bpm_core.scope s where s.host_token_id = a.token_id offset 0) s
-                          where s.node_id = n.mark ->> 'activity' and s.state = 'Completed' order by s.id desc limit 1) i on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, coalesce(i.inner_id, a.scope_id)) v),
-  kept as (
-    insert into bpm_core.compensation_record (
-      tenant_id, id, workflow_instance_id, scope_id, inner_scope_id, node_id, event_id, handler_ref, position, snapshot, recorded_at)
-    select m.tenant_id, m.record_id, m.instance_id, m.scope_id, m.inner_id, m.mark ->> 'activity', m.mark ->> 'event', m.mark ->> 'handler', m.position,
-           m.variables, v_now
-      from marked m)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select m.tenant_id, m.instance_id, v_now, 'CompensationRecorded', m.token_id, m.node_id,
-         jsonb_build_object('record', m.record_id, 'activity', m.mark -> 'activity', 'position', m.position)
-    from marked m;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
-end
-$$;
-
--- from 40_flow/enter_compensation_throws.sql
--- KIND compensation throw: takes the records it compensates for itself and waits, as the host of one handler after the other. Nothing to compensate: moves on.
--- Returns:  moving[], the tokens in the handlers, leaving their events; throwers that move on. Writes: token, what claim_compensations and run_compensation write.
-create or replace function bpm_core.enter_compensation_throws(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token   bpm_core.moving;
+  v_waits    bpm_core.moving[];
+  v_calls    bpm_core.call[];
+  v_troubles bpm_core.trouble[];
 begin
   perform bpm_core.host_tokens(p_arriving);
-  foreach v_token in array p_arriving loop
-    perform bpm_core.claim_compensations(v_token);
-    v_leaving := v_leaving || bpm_core.run_compensation(v_token, null);
-  end loop;
-  return v_leaving;
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  v_calls := bpm_core.prepare_calls(p_arriving);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
+  if cardinality(v_troubles) > 0 then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
+  end if;
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
+end
+$$;
+
+-- from 40_flow/enter_conditional_catches.sql
+-- KIND conditional intermediate catch event: the token rests until its condition is true, which drive asks when nothing moves any more. Its steps go on
+-- counting: a loop through conditions that are true is a loop.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_conditional_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  perform bpm_core.open_condition_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
@@ -6879,9 +6711,9 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token. At the end
--- of the compensation of a saga it is the error that began that; when nobody catches what a process that is a saga throws, the instance is Failed.
--- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown, open_incidents and fail_instances write.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
+-- caller catches it. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -6896,19 +6728,17 @@ declare
 begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught
     from bpm_core.catch_thrown(array(
-      select row(case when n.attributes @> '{"drawn": {"saga": "process"}}' then 1 else 0 end, a, coalesce(n.error_code, s.error ->> 'code'),
-                 s.error ->> 'message')::bpm_core.thrown
+      select row(0, a, n.error_code, null)::bpm_core.thrown
         from unnest(p_arriving) a
-       cross join lateral (select n.error_code, n.attributes from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-        left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
-  perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
-     from unnest(v_uncaught) u
-    where u.handle = 1;
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+  if v_uncaught <> '{}' then
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
-      from unnest(v_uncaught) u where u.handle = 0));
+      from unnest(v_uncaught) u));
   return v_leaving;
 end
 $$;
@@ -6938,7 +6768,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
@@ -6966,14 +6796,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
   select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
@@ -6982,6 +6813,9 @@ begin
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
@@ -7197,7 +7031,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent', 'CompensationDone' then
+    when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -7211,6 +7045,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -7219,12 +7055,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'CompensationMark' then
-      return bpm_core.enter_compensation_marks(p_arriving);
-    when 'CompensationThrow' then
-      return bpm_core.enter_compensation_throws(p_arriving);
-    when 'CancelEnd' then
-      return bpm_core.enter_cancel_ends(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7447,39 +7279,28 @@ begin
 end
 $$;
 
--- from 40_flow/fail_compensations.sql
--- Records whose handler threw something that is caught outside of it are Failed: it is neither done nor done again. What else its thrower had taken stays
--- Pending.
--- p_thrown_at: the token in the handler; p_host: where it is caught. Writes: compensation_record, history_event.
-create or replace function bpm_core.fail_compensations(p_thrown_at bpm_core.moving, p_host bpm_core.moving)
-returns void
+-- from 40_flow/escalate_to_caller.sql
+-- Hands an escalation nobody in its instance catches to the caller, if somebody there or further out does.
+-- Returns:  boolean, whether somebody does. Writes: inbox.
+create or replace function bpm_core.escalate_to_caller(p_token bpm_core.moving, p_code text)
+returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_scope uuid := p_thrown_at.scope_id;
-  r_scope record;
 begin
-  while v_scope not in (p_host.scope_id, bpm_core.root_scope()) loop
-    select s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_thrown_at.tenant_id and s.id = v_scope;
-    if r_scope.is_copy then
-      with failed as (
-        update bpm_core.compensation_record r
-           set status = 'Failed', ended_at = bpm_core.now()
-          from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = v_scope offset 0) c
-         where r.tenant_id = c.tenant_id and r.id = c.id
-        returning r.tenant_id, r.workflow_instance_id, r.id, r.node_id, r.position, r.thrower_token_id)
-      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-      select f.tenant_id, f.workflow_instance_id, bpm_core.now(), 'CompensationFailed', f.thrower_token_id, f.node_id,
-             jsonb_build_object('record', f.id, 'position', f.position, 'visit', t.visit)
-        from failed f
-       cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = f.tenant_id and t.id = f.thrower_token_id offset 0) t;
-    end if;
-    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
-  end loop;
+  if not bpm_core.is_caught_by_caller(p_token, 'EscalationBoundary', p_code) then
+    return false;
+  end if;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select w.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'CallEscalated',
+         jsonb_build_object('child', w.id, 'host', t.id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'code', p_code), bpm_core.now()
+    from bpm_core.workflow_instance w
+   cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  return true;
 end
 $$;
 
@@ -7502,7 +7323,7 @@ $$;
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
--- of its own scope catches it. A saga catches last what nothing else inside it does, but not what its own compensation throws.
+-- of its own scope catches it.
 -- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
 create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
 returns bpm_core.catch
@@ -7516,16 +7337,14 @@ declare
   v_catch  bpm_core.catch;
   v_host   bpm_core.moving := p_token;
   v_inside boolean := false;
-  v_from   text := ':saga';
 begin
   loop
     select n.node_id, n.interrupting, n.element = 'startEvent'
       into v_catch.node_id, v_catch.interrupting, v_catch.is_start
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code)
-       and (v_inside or n.element <> 'startEvent' or n.node_id like '%:saga-start' and v_from not like '%:saga')
-     order by n.element = 'startEvent' desc, n.error_code nulls last, n.node_id like '%:saga-start'
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
      limit 1;
     if found then
       v_catch.host := v_host;
@@ -7536,53 +7355,12 @@ begin
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
     v_inside := coalesce(v_inside, true);
-    v_from := v_host.node_id;
     -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
         from bpm_core.scope s
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
-  end loop;
-  return null;
-end
-$$;
-
--- from 40_flow/find_saga.sql
--- The nearest saga around a token that a failure there brings to compensation. A failure inside a compensation handler is for a person: an incident.
--- Returns:  catch, of its start event; null fields when there is none.
-create or replace function bpm_core.find_saga(p_token bpm_core.moving)
-returns bpm_core.catch
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_catch bpm_core.catch;
-  v_from  bpm_core.moving := p_token;
-  v_copy  boolean;
-begin
-  while v_from.scope_id <> bpm_core.root_scope() loop
-    select s.is_copy, row(t.tenant_id, t.workflow_instance_id, p_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-      into v_copy, v_catch.host
-      from bpm_core.scope s
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-     where s.tenant_id = p_token.tenant_id and s.id = v_from.scope_id;
-    exit when v_copy;
-    v_catch.node_id := (
-      select n.node_id
-        from (select n.node_id from bpm_core.workflow_node n
-               where n.attached_to = (v_catch.host).node_id and n.workflow_version_id = p_token.version_id and n.tenant_id = p_token.tenant_id offset 0) n
-       where n.node_id like '%:saga-start');
-    -- What the compensation of a saga itself meets is not for that saga.
-    if v_catch.node_id is not null and v_from.node_id not like '%:saga' then
-      v_catch.interrupting := true;
-      v_catch.is_start := true;
-      return v_catch;
-    end if;
-    v_from := v_catch.host;
   end loop;
   return null;
 end
@@ -8048,6 +7826,25 @@ begin
 end
 $$;
 
+-- from 40_flow/has_conditions.sql
+-- Whether one of these tokens is in a version that has events waiting for a condition.
+create or replace function bpm_core.has_conditions(p_moving bpm_core.moving[])
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
+     cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
+     where x.has_conditions);
+end
+$$;
+
 -- from 40_flow/hold_timers.sql
 -- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
 -- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
@@ -8140,6 +7937,42 @@ begin
 end
 $$;
 
+-- from 40_flow/insert_calls.sql
+-- Creates the instances that call activities call, each with its first token.
+-- Returns:  moving[], the first tokens, leaving their start events. Writes: workflow_instance, token, history_event.
+create or replace function bpm_core.insert_calls(p_calls bpm_core.call[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, trigger_key, parent_token_id,
+                                          ends_process, depth, live_tokens, inputs, created_at)
+  select (c.host).tenant_id, c.child_id, c.process_instance_id, c.workflow_version_id, c.role_version_id, 'call:' || (c.host).node_id,
+         (c.host).token_id || ':' || c.visit, (c.host).token_id, false, c.depth, 1, c.inputs, v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select (c.host).tenant_id, c.token_id, c.child_id, c.start_node_id, 'Waiting', v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select (c.host).tenant_id, (c.host).instance_id, v_now, 'CallStarted'::bpm_core.history_kind, (c.host).token_id, (c.host).node_id, null,
+         jsonb_build_object('child', c.child_id, 'process', c.code)
+    from unnest(p_calls) c
+  union all
+  select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
+         jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
+    from unnest(p_calls) c;
+  return array(
+    select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_calls) c);
+end
+$$;
+
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
 -- Returns:  moving[], the first tokens, leaving their start events.
@@ -8185,6 +8018,52 @@ begin
     into v_leaving
     from born b;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/is_caught.sql
+-- Whether somebody catches an error thrown at a token: in its instance, or where that was called.
+create or replace function bpm_core.is_caught(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (bpm_core.find_catch(p_token, 'ErrorBoundary', p_code)).node_id is not null or bpm_core.is_caught_by_caller(p_token, 'ErrorBoundary', p_code);
+end
+$$;
+
+-- from 40_flow/is_caught_by_caller.sql
+-- Whether something thrown in an instance that a call activity called would be caught there or further out. The callers' rows are read without their
+-- locks: they rest at their call activities as long as what they called runs, or are about to cancel it.
+create or replace function bpm_core.is_caught_by_caller(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_token;
+begin
+  loop
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.workflow_instance w
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+       cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
+                            where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
+       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+    exit when v_host.token_id is null;
+    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $$;
 
@@ -8308,12 +8187,28 @@ end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
+-- Lets tokens go on whose waits were met.
+-- p_met: the waits, as they were consumed. Writes: what leave_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.leave_waits(p_met));
+end
+$$;
+
+-- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
 -- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
--- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
-create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
-returns void
+-- p_met: the waits, as they were consumed. Returns: moving[], leaving. Writes: token, scope, workflow_instance, history_event, what close_waits writes.
+create or replace function bpm_core.leave_waits(p_met bpm_core.subscription[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8327,6 +8222,9 @@ declare
   v_begin   bpm_core.moving[];
   v_ending  bpm_core.moving[];
 begin
+  if coalesce(cardinality(p_met), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
            n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
@@ -8344,9 +8242,8 @@ begin
   perform bpm_core.close_waits(v_hosts);
   v_ending := bpm_core.start_event_subs(v_ending, true);
   -- What was closed may have held others of them.
-  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+  return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
-  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
@@ -8368,7 +8265,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
@@ -8490,6 +8387,60 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+end
+$$;
+
+-- from 40_flow/meet_conditions.sql
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
 end
 $$;
 
@@ -8661,12 +8612,11 @@ begin
 end
 $$;
 
--- from 40_flow/open_handler.sql
--- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
--- Returns:  moving[], the token born, leaving the event that begins the handler.
--- Writes:   scope, compensation_record, history_event, token, workflow_instance (live_tokens).
-create or replace function bpm_core.open_handler(p_record bpm_core.compensation_record, p_thrower bpm_core.moving)
-returns bpm_core.moving[]
+-- from 40_flow/open_condition_waits.sql
+-- Opens waits for conditions: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_condition_waits(p_waits bpm_core.moving[])
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8674,36 +8624,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now   timestamptz := bpm_core.now();
-  v_scope uuid := bpm_core.new_id();
-  v_born  bpm_core.moving[];
+  v_now timestamptz := bpm_core.now();
 begin
-  insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, is_copy)
-  values (p_record.tenant_id, v_scope, p_record.workflow_instance_id, nullif(p_thrower.scope_id, bpm_core.root_scope()), p_thrower.node_id,
-          p_thrower.token_id, p_record.snapshot, true);
-  update bpm_core.compensation_record r
-     set handler_scope_id = v_scope
-   where r.tenant_id = p_record.tenant_id and r.id = p_record.id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'ScopeOpened', p_thrower.token_id, p_thrower.node_id, jsonb_build_object('scope', v_scope)),
-         (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'CompensationStarted', p_thrower.token_id, p_record.node_id,
-          jsonb_build_object('record', p_record.id, 'position', p_record.position, 'handler', p_record.handler_ref, 'scope', v_scope, 'visit', (
-            select t.visit from bpm_core.token t where t.tenant_id = p_thrower.tenant_id and t.id = p_thrower.token_id)));
-  if exists (select from bpm_core.workflow_node n
-              where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_record.event_id
-                and n.element = 'startEvent') then
-    v_born := bpm_core.start_event_subs(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id,
-                                                  p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving], false);
-  else
-    v_born := bpm_core.bear_tokens(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, v_scope,
-                                             p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving]);
-  end if;
-  update bpm_core.token t
-     set mode = 'Compensation', steps = h.steps
-    from (select b.tenant_id, b.token_id from unnest(v_born) b) b
-   cross join lateral (select k.steps from bpm_core.token k where k.tenant_id = b.tenant_id and k.id = p_thrower.token_id offset 0) h
-   where t.tenant_id = b.tenant_id and t.id = b.token_id;
-  return v_born;
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Conditional', a.node_id, v_now
+      from unnest(p_waits) a
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
+    from opened o;
 end
 $$;
 
@@ -8937,19 +8868,19 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+     cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -9116,7 +9047,7 @@ end
 $$;
 
 -- from 40_flow/patch_scopes.sql
--- Patches the scopes around a token: each key goes to the nearest that declares it. From the copy a compensation handler has of them it goes on outwards.
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
 create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
 returns jsonb
@@ -9133,13 +9064,13 @@ declare
   r_scope record;
 begin
   while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
     v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
     if cardinality(v_names) > 0 then
       update bpm_core.scope s
          set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
        where s.tenant_id = p_tenant_id and s.id = v_scope;
-      v_rest := case when r_scope.is_copy then v_rest else v_rest - v_names end;
+      v_rest := v_rest - v_names;
     end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
@@ -9222,6 +9153,49 @@ begin
 end
 $$;
 
+-- from 40_flow/prepare_calls.sql
+-- Finds what call activities call: which version, with which variables; or why it cannot be called.
+-- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
+create or replace function bpm_core.prepare_calls(p_hosts bpm_core.moving[])
+returns bpm_core.call[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_depth integer := (bpm_core.setting_value('engine.max_call_depth', '100'))::integer;
+begin
+  return array(
+    select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
+               bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
+               row(h,
+               case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+               case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
+                    when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
+                    when s.workflow_version_id is null
+                      then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
+               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
+             )::bpm_core.call
+      from unnest(p_hosts) h
+     cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.depth from bpm_core.workflow_instance w
+                          where w.tenant_id = h.tenant_id and w.id = h.instance_id offset 0) w
+     cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+     cross join lateral (select bpm_core.evaluate_text(n.spec -> 'code', v.variables) as code offset 0) c
+      left join lateral bpm_core.called_version(h.tenant_id, c.code, n.spec ->> 'binding', (n.spec ->> 'version')::integer, h.version_id) s on true
+     cross join lateral (
+       select case when not n.spec ? 'inputs' then v.variables when n.spec ? 'all_in' then v.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'inputs', '[]'), v.variables) m) i
+     where t.state = 'Waiting');
+end
+$$;
+
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
 -- Writes:   inbox; incident, dead_letter, history_event.
@@ -9247,7 +9221,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
@@ -9281,7 +9255,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return v_uncaught;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
 end
 $$;
 
@@ -9321,6 +9295,22 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_conditions.sql
+-- After variables changed without a token moving: lets conditions that have become true take effect.
+-- Writes:   as meet_conditions, and what the paths ahead write. The instances are locked.
+create or replace function bpm_core.recheck_conditions(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -9344,7 +9334,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null)::bpm_core.subscription
+               'Open', null, false)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -9468,6 +9458,7 @@ begin
   perform bpm_core.check_reason(p_reason);
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+    perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -9568,7 +9559,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
 
@@ -9579,43 +9570,10 @@ returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 
--- from 40_flow/run_compensation.sql
--- Begins the next handler of a thrower; when there is none left, the thrower moves on.
--- p_below: the position done last; null: none yet. Returns: moving[], the token in the handler, or the thrower, leaving.
--- Writes:   what open_handler writes; history_event.
-create or replace function bpm_core.run_compensation(p_thrower bpm_core.moving, p_below integer)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_record bpm_core.compensation_record;
-begin
-  select r.* into v_record
-    from bpm_core.compensation_record r
-   where r.thrower_token_id = p_thrower.token_id and r.position < coalesce(p_below, 2147483647) and r.status = 'Pending'
-   order by r.position desc
-   limit 1;
-  if found then
-    return bpm_core.open_handler(v_record, p_thrower);
-  end if;
-  if p_below is null then
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
-    values (p_thrower.tenant_id, p_thrower.instance_id, bpm_core.now(), 'TokenMoved', p_thrower.token_id, p_thrower.node_id);
-  end if;
-  return array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id, p_thrower.token_id, p_thrower.node_id,
-                   null, null)::bpm_core.moving];
-end
-$$;
-
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
--- p_copies: with what compensation handlers have copied; what is written to that goes outwards too.
 -- Returns:  jsonb object; empty at the root.
-create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid, p_copies boolean default true)
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -9629,10 +9587,8 @@ declare
   r_scope     record;
 begin
   while v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
-    if p_copies or not r_scope.is_copy then
-      v_variables := r_scope.variables || v_variables;
-    end if;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
   return v_variables;
@@ -9760,6 +9716,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
@@ -10155,33 +10112,26 @@ begin
 end
 $$;
 
--- from 40_flow/take_error.sql
--- Follows an error to where it was caught; where that is a saga, what went wrong is kept in its scope, to go on outwards when all is undone.
--- Returns:  moving[], leaving. Writes: history_event, scope, what follow_catch and fail_compensations write.
-create or replace function bpm_core.take_error(p_thrown bpm_core.thrown, p_catch bpm_core.catch)
-returns bpm_core.moving[]
+-- from 40_flow/tell_callers.sql
+-- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
+-- One that its caller cancelled tells nobody. Writes: inbox.
+create or replace function bpm_core.tell_callers(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb)
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_leaving bpm_core.moving[];
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values ((p_catch.host).tenant_id, (p_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (p_catch.host).token_id, p_catch.node_id,
-          jsonb_build_object('host', (p_catch.host).node_id, 'code', p_thrown.code, 'message', p_thrown.message)
-          || case when p_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-  perform bpm_core.fail_compensations(p_thrown.token, p_catch.host);
-  v_leaving := bpm_core.follow_catch(p_catch);
-  if p_catch.node_id like '%:saga-start' then
-    update bpm_core.scope s
-       set error = jsonb_build_object('code', p_thrown.code, 'message', p_thrown.message)
-      from (select l.tenant_id, l.scope_id from unnest(v_leaving) l) l
-     where s.tenant_id = l.tenant_id and s.id = l.scope_id;
-  end if;
-  return v_leaving;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, case p_status when 'Completed' then 'CallEnded' else 'CallFailed' end,
+         jsonb_build_object('child', w.id, 'host', w.parent_token_id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'status', p_status, 'detail', p_detail),
+         bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where not coalesce(p_detail ? 'caller', false);
 end
 $$;
 
@@ -10256,6 +10206,35 @@ begin
   end if;
   v_value := bpm_core.path_value(p_variables, v_path);
   return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
+end
+$$;
+
+-- from 40_flow/throw_to_callers.sql
+-- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+returns bpm_core.thrown[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_uncaught bpm_core.thrown[] := '{}'::bpm_core.thrown[];
+  v_thrown   bpm_core.thrown;
+begin
+  foreach v_thrown in array p_thrown loop
+    if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
+      continue;
+    elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
+                                      jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
+    else
+      v_uncaught := v_uncaught || v_thrown;
+    end if;
+  end loop;
+  return v_uncaught;
 end
 $$;
 
@@ -10467,15 +10446,15 @@ as $$
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- What a token sees: process variables (of a called instance instead: what it was given), then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
-              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then coalesce(w.inputs, p.variables) || w.variables
+              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10577,6 +10556,29 @@ begin
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
    where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
   return true;
+end
+$$;
+
+-- from 40_flow/waiting_hosts.sql
+-- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
+-- Returns:  one row per such inbox row: its id, payload and the host, resting.
+create or replace function bpm_core.waiting_hosts(p_tenant_id text, p_rows bpm_core.inbox[])
+returns table (inbox_id uuid, payload jsonb, host bpm_core.moving)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.id, r.payload,
+         row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    from unnest(p_rows) r
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = (r.payload ->> 'host')::uuid offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
 end
 $$;
 
@@ -10990,11 +10992,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
          w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -11191,49 +11193,6 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
     from closed c;
-end
-$$;
-
--- from 50_work/compensate_failures.sql
--- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards. In a suspended instance nothing
--- moves: there they are incidents.
--- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
-create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
-returns uuid[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_others  uuid[] := '{}'::uuid[];
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_saga    bpm_core.catch;
-  r_task    record;
-begin
-  for r_task in
-    select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
-                     null, null)::bpm_core.moving as token, w.status,
-           format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
-      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-  loop
-    v_saga := bpm_core.find_saga(r_task.token);
-    if v_saga.node_id is null or r_task.status <> 'Running' then
-      v_others := v_others || r_task.id;
-    elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
-      -- Of two in the same saga the first has ended the other.
-      v_leaving := v_leaving || bpm_core.take_error(row(0, r_task.token, 'AttemptsExhausted', r_task.message)::bpm_core.thrown, v_saga);
-    end if;
-  end loop;
-  if cardinality(v_leaving) > 0 then
-    perform bpm_core.bump_instances(p_tenant_id, array(select l.instance_id from unnest(v_leaving) l));
-    perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  end if;
-  return v_others;
 end
 $$;
 
@@ -11448,7 +11407,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
   if v_caught and p_suspended then
     perform bpm_core.park_error(p_task, p_error, p_variables);
     return 'Done'::bpm.outcome;
@@ -11472,6 +11431,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;
@@ -12271,9 +12231,9 @@ $$;
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident, or a saga undoes what was done.
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -12323,9 +12283,7 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  if v_exhausted is not null then
-    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
-  end if;
+  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
   return query select s.* from unnest(v_settled) s;
 end
 $$;
@@ -13709,7 +13667,6 @@ begin
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
@@ -13786,6 +13743,14 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+     -- An interrupting event sub-process has begun: the others there no longer can.
+     and not (n.element = 'startEvent' and exists (
+       select
+         from bpm_core.scope s
+         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
+         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
+                                      and x.attached_to = p_token.node_id and x.interrupting
+        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -14200,14 +14165,10 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id
-                        and (s.state = 'Open'
-                             -- Closed while the host rests: inside it something has begun that nothing else may disturb.
-                             or s.state = 'Closed' and exists (select from bpm_core.scope o
-                                                                where o.tenant_id = k.tenant_id and o.host_token_id = k.id and o.state = 'Open')))
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
   union all
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
@@ -14318,7 +14279,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -14381,58 +14342,6 @@ as $$
              and not exists (select
                                from bpm_core.task_instance t
                               where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
-$$;
-
--- from 80_operation/invariant_i_17.sql
--- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
-create or replace function bpm_core.invariant_i_17(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with told as materialized (
-    select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
-           (h.detail ->> 'visit')::integer as visit
-      from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed')),
-  counted as (
-    select t.record_id, count(*) filter (where t.kind = 'CompensationRecorded') as recorded, count(*) filter (where t.kind = 'CompensationStarted') as started,
-           count(*) filter (where t.kind = 'CompensationCompleted') as completed, count(*) filter (where t.kind = 'CompensationFailed') as failed
-      from told t group by t.record_id)
-  select bpm_core.violation_of('I-17', r.tenant_id, 'compensation_record', r.id::text, x.rule,
-           jsonb_build_object('node', r.node_id, 'position', r.position, 'status', r.status, 'recorded', coalesce(c.recorded, 0), 'started', coalesce(c.started, 0),
-                              'completed', coalesce(c.completed, 0), 'failed', coalesce(c.failed, 0), 'handler_scope', s.state))
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join counted c on c.record_id = r.id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
-   cross join lateral (values
-     ('not recorded once, by a step that was completed', coalesce(c.recorded, 0) <> 1),
-     ('undone more than once', coalesce(c.completed, 0) + coalesce(c.failed, 0) > 1),
-     ('undone, or not, unlike history', (r.status = 'Completed') <> (coalesce(c.completed, 0) > 0) or (r.status = 'Failed') <> (coalesce(c.failed, 0) > 0)),
-     ('over before it began', r.status <> 'Pending' and (coalesce(c.started, 0) = 0 or s.state = 'Open')),
-     ('its handler ended, and it did not', r.status = 'Pending' and s.state = 'Completed')) x(rule, broken)
-   where r.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since()) and x.broken
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'workflow_instance', t.workflow_instance_id::text, 'positions do not grow in the order of completion',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before))
-    from (select t.*, lag(t.position) over (partition by t.workflow_instance_id order by t.seq) as before from told t where t.kind = 'CompensationRecorded') t
-   where t.position <= t.before
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', t.token_id::text, 'not in descending order, or not one after the other',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before, 'kind', t.kind, 'kind_before', t.kind_before))
-    from (select t.*, lag(t.position) over w as before, lag(t.kind) over w as kind_before
-            from told t
-           where t.kind in ('CompensationStarted', 'CompensationCompleted', 'CompensationFailed')
-          window w as (partition by t.token_id, t.visit order by t.seq)) t
-   where case when t.kind = 'CompensationStarted' then t.kind_before <> 'CompensationCompleted' or t.position >= t.before
-              else t.kind_before is distinct from 'CompensationStarted' or t.position <> t.before end
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', s.host_token_id::text, 'several handlers at once', jsonb_build_object('handlers', count(*)))
-    from bpm_core.scope s
-   where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
-   group by s.host_token_id
-  having count(*) > 1
 $$;
 
 -- from 80_operation/invariant_i_18.sql
@@ -14609,9 +14518,6 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-  union all
-  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
-    from bpm_core.orphans_of_compensation(p_tenant_id) o
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -14750,36 +14656,6 @@ as $$
     from bpm_core.message m
    where m.tenant_id = p_tenant_id and m.correlated_to is not null
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
-$$;
-
--- from 80_operation/orphans_of_compensation.sql
--- References of compensation records that are no foreign keys, and point at nothing: scopes, nodes, the token that waits, the scope of the handler.
--- Returns:  rows (kind, id, refers_to, which).
-create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
-returns table (kind text, id text, refers_to text, which text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select 'compensation_record', r.id::text, x.refers_to, x.which
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.scope_id
-    left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
-    left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
-    left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
-    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
-    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
-    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
-   cross join lateral (values
-     ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope of its handler', r.handler_scope_id::text,
-      r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
-     ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('node', r.node_id, a.node_id is null),
-     ('node', r.event_id, e.node_id is null),
-     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
-   where r.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -15142,7 +15018,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -15169,7 +15045,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -15377,8 +15253,7 @@ select h.tenant_id,
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
-         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
-                         'TransactionCancelled') then 'compensation'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -15521,29 +15396,6 @@ select i.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
-
-create or replace view bpm.compensation with (security_barrier) as
-select r.tenant_id,
-       w.process_instance_id,
-       r.workflow_instance_id,
-       r.id as record_id,
-       r.position,
-       r.node_id,
-       n.name as node_name,
-       r.handler_ref as handler_id,
-       r.status::text as status,
-       r.snapshot,
-       r.recorded_at,
-       r.thrower_token_id,
-       coalesce(s.state = 'Open', false) as is_running,
-       r.ended_at
-  from bpm_core.compensation_record r
-  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-  left join bpm_core.workflow_node n
-    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
-  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
- where r.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';
 
 -- from 50_work/views.sql
 -- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -15738,8 +15590,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted',
-                      'CompensationRecorded', 'TransactionCancelled') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -15748,9 +15599,9 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CompensationRecorded', 'TransactionCancelled')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
