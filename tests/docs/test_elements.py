@@ -113,7 +113,8 @@ def _cancelled() -> str:
     """A transaction that one of its branches cancels."""
     branches = (
         f'<parallelGateway id="g"/>{_flow(9, "g", "c")}'
-        f'<endEvent id="c">{_TRIGGERS["cancel"]}</endEvent>{_flow(8, "i", "g")}{_flow(10, "g", "j")}'
+        f'<endEvent id="c">{_TRIGGERS["cancel"]}</endEvent>'
+        f"{_flow(8, 'i', 'g')}{_flow(10, 'g', 'j')}"
     )
     scope = _scope("transaction").replace(_flow(8, "i", "j"), branches)
     return scope.replace("</process>", _attached(_TRIGGERS["cancel"]) + "</process>")
