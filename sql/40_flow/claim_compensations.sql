@@ -33,9 +33,10 @@ begin
      set thrower_token_id = p_thrower.token_id
     from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
            where c.workflow_instance_id = p_thrower.instance_id offset 0) c
-    left join lateral (select t.state from bpm_core.token t where t.tenant_id = c.tenant_id and t.id = c.thrower_token_id offset 0) t on true
    where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
      and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
-     and (c.thrower_token_id = p_thrower.token_id or coalesce(t.state, 'Terminated') in ('Completed', 'Terminated'));
+     -- A thrower at work hosts a handler at any time.
+     and not exists (select from (select h.state, h.is_copy from bpm_core.scope h where h.host_token_id = c.thrower_token_id offset 0) h
+                      where h.state = 'Open' and h.is_copy);
 end
 $$;
