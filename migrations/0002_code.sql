@@ -178,16 +178,18 @@ end
 $$;
 
 -- from 00_foundation/new_id.sql
--- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
--- Returns:  uuid; the first 48 bits are milliseconds of the clock.
+-- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge. What is drawn one after the other
+-- sorts so, if a microsecond lies between: the inbox is applied in this order.
+-- Returns:  uuid; the first 48 bits are milliseconds of the clock, the 12 after the version their fraction (RFC 9562, 6.2, method 3).
 create or replace function bpm_core.new_id()
 returns uuid
 language sql volatile parallel safe
 as $$
-  select encode(
-    set_bit(set_bit(
-      overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
-      52, 1), 53, 1), 'hex')::uuid
+  -- The clock is read once: milliseconds and their fraction are one number, twelve and four hexadecimal digits.
+  select overlay(
+    replace(gen_random_uuid()::text, '-', '')
+    placing left(overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 65536000)::bigint), 16, '0') placing '7' from 13 for 0), 16)
+    from 1 for 16)::uuid
 $$;
 
 -- from 00_foundation/now.sql
@@ -415,51 +417,6 @@ as $$
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
--- from 20_catalog/add_sagas.sql
--- A process or sub-process that says bpm:saga="true" gets an event sub-process <id>:saga, begun by whatever goes wrong inside and is not caught there: it
--- compensates, and throws the error again, outwards.
--- Returns:  nodes and flows.
-create or replace function bpm_core.add_sagas(
-  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_around bpm_core.draft_node;
-  v_start  bpm_core.draft_node;
-  v_throw  bpm_core.draft_node;
-  v_end    bpm_core.draft_node;
-  v_saga   text;
-  r_saga   record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  for r_saga in
-    select e.pos, coalesce(n.process_pos, p.pos) as process_pos, coalesce(n.node_id, p.process_id) as id, n.node_id as scope_id
-      from unnest(p_elements) e
-      left join unnest(p_nodes) n on n.pos = e.pos
-      left join unnest(p_processes) p on p.pos = e.pos and p.deployed
-     where e.space = 'bpmn' and e.tag in ('process', 'subProcess', 'transaction') and e.attributes ->> 'bpm:saga' = 'true'
-       and coalesce(n.pos, p.pos) is not null
-  loop
-    v_saga := r_saga.id || ':saga';
-    v_around.pos := r_saga.pos;
-    v_around.process_pos := r_saga.process_pos;
-    v_around.scope_pos := r_saga.pos;
-    v_start := bpm_core.plain_node(v_around, v_saga || '-start', 'startEvent', 'ErrorBoundary', v_saga, 0, 1);
-    v_start.attached_to := r_saga.scope_id;
-    v_end := bpm_core.plain_node(v_around, v_saga || '-end', 'endEvent', 'ErrorEnd', v_saga, 1, 0);
-    v_end.attributes := jsonb_build_object('saga', case when r_saga.scope_id is null then 'process' else 'scope' end);
-    v_throw := bpm_core.plain_node(v_around, v_saga || '-throw', 'intermediateThrowEvent', 'CompensationThrow', v_saga, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || bpm_core.plain_node(v_around, v_saga, 'subProcess', 'EventSubProcess', r_saga.scope_id, 0, 0) || v_start || v_throw || v_end;
-    flows := flows || bpm_core.plain_flow(v_around, v_saga || '-throw-flow', v_saga || '-start', v_saga || '-throw')
-                   || bpm_core.plain_flow(v_around, v_saga || '-end-flow', v_saga || '-throw', v_saga || '-end');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -485,7 +442,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
-         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
+         b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
@@ -616,17 +574,20 @@ $$;
 
 -- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
--- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
+-- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text; mappings and headers as
+--           bpmn_mappings reads them, where there are any.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
 returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
-    from unnest(p_elements) h
-    join unnest(p_elements) e on e.parent = h.pos
-   where h.space = 'bpmn' and h.tag = 'extensionElements'
-   group by h.parent
+  select o.owner_pos, o.extensions || coalesce(m.mappings, '{}')
+    from (select h.parent as owner_pos, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc) as extensions
+            from unnest(p_elements) h
+            join unnest(p_elements) e on e.parent = h.pos
+           where h.space = 'bpmn' and h.tag = 'extensionElements'
+           group by h.parent) o
+    left join bpm_core.bpmn_mappings(p_elements) m on m.owner_pos = o.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_flow_node_tags.sql
@@ -654,6 +615,49 @@ as $$
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
    order by r.body, l.pos desc
+$$;
+
+-- from 20_catalog/bpmn_mappings.sql
+-- Input and output mappings of Camunda 7 and Zeebe, and what is said to workers besides: Zeebe's task headers, Camunda's extension properties.
+-- Returns:  one row per owner: {"mappings": [{direction in|out, target, source | list | map | script}], "headers": {name: text}}, each where there is one.
+create or replace function bpm_core.bpmn_mappings(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, mappings jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with element as materialized (
+    select e.* from unnest(p_elements) e where e.space in ('camunda', 'zeebe') or (e.space = 'bpmn' and e.tag = 'extensionElements')
+  ),
+  part as materialized (
+    select h.parent as owner_pos, p.pos, p.tag, p.body, p.attributes
+      from element h
+      join element i on i.parent = h.pos and i.tag in ('inputOutput', 'ioMapping', 'taskHeaders', 'properties')
+      join element p on p.parent = i.pos
+     where h.tag = 'extensionElements'
+  ),
+  inner_part as (
+    select c.parent, min(c.tag) as tag, jsonb_agg(g.body order by g.pos) filter (where g.pos is not null) as list,
+           jsonb_object_agg(coalesce(g.attributes ->> 'key', ''), g.body) filter (where g.pos is not null) as map, bool_or(g.tag = 'script' or d.pos is not null) as deep
+      from part p
+      join element c on c.parent = p.pos
+      left join element g on g.parent = c.pos
+      left join element d on d.parent = g.pos
+     group by c.parent
+  )
+  select p.owner_pos, jsonb_strip_nulls(jsonb_build_object(
+           'mappings', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+              'direction', case when p.tag in ('input', 'inputParameter') then 'in' else 'out' end,
+              'target', coalesce(p.attributes ->> 'target', p.attributes ->> 'name'),
+              'source', case when i.tag is null then coalesce(p.attributes ->> 'source', p.body) end,
+              'list', case when i.tag = 'list' and not i.deep then coalesce(i.list, '[]') end,
+              'map', case when i.tag = 'map' and not i.deep then coalesce(i.map, '{}') end,
+              'script', case when i.tag not in ('list', 'map') or i.deep then true end)) order by p.pos)
+             filter (where p.tag in ('input', 'inputParameter', 'output', 'outputParameter')),
+           'headers', jsonb_object_agg(coalesce(p.attributes ->> 'key', p.attributes ->> 'name', ''), coalesce(p.attributes ->> 'value', p.body))
+             filter (where p.tag in ('header', 'property'))))
+    from part p
+    left join inner_part i on i.parent = p.pos
+   group by p.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
@@ -688,23 +692,23 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
-                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
-                   when 'compensate' then 'CompensationBoundary' when 'cancel' then 'CancelBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
@@ -1110,34 +1114,6 @@ begin
 end
 $$;
 
--- from 20_catalog/compensation_pairs.sql
--- What is undone by what: an association ties a compensation boundary event to its handler, whichever way it is drawn; a compensation event sub-process
--- belongs to the sub-process around it.
--- Returns:  one row per event and handler: event_id, activity_id (null: the process), handler_id (null: there is none), whether that is drawn as one.
-create or replace function bpm_core.compensation_pairs(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns table (process_pos integer, scope_pos integer, event_id text, activity_id text, handler_id text, is_handler boolean)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with line as materialized (
-    select bpm_core.local_reference(e.attributes ->> 'sourceRef') as a, bpm_core.local_reference(e.attributes ->> 'targetRef') as b
-      from unnest(p_elements) e
-     where e.space = 'bpmn' and e.tag = 'association'
-  ),
-  tied as (select l.a as event_id, l.b as node_id from line l union select l.b, l.a from line l),
-  activity as materialized (
-    select n.scope_pos, n.node_id, n.attributes from unnest(p_nodes) n where n.tag not like '%Event' and n.tag not like '%Gateway')
-  select b.process_pos, b.scope_pos, b.node_id, b.attached_to, h.node_id, bpm_core.is_handler(h.attributes)
-    from unnest(p_nodes) b
-    left join (tied t join activity h on h.node_id = t.node_id) on t.event_id = b.node_id and h.scope_pos = b.scope_pos
-   where b.kind = 'CompensationBoundary' and b.tag = 'boundaryEvent'
-  union all
-  select s.process_pos, e.scope_pos, s.node_id, e.scope_id, e.node_id, true
-    from unnest(p_nodes) s
-    join unnest(p_nodes) e on e.process_pos = s.process_pos and e.node_id = s.scope_id
-   where s.kind = 'CompensationBoundary' and s.tag = 'startEvent'
-$$;
-
 -- from 20_catalog/compile_bpmn.sql
 -- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
 -- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
@@ -1159,11 +1135,8 @@ begin
   v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
-   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
-    -- When everything is where it runs: what is done in a loop is marked inside of that.
-   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, b.nodes, b.flows) c
-   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1176,8 +1149,6 @@ begin
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1374,11 +1345,18 @@ end
 $$;
 
 -- from 20_catalog/describe_condition.sql
--- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out.
--- Values longer than 1,000 characters are cut, encrypted ones left out.
--- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+-- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select bpm_core.describe_tree(r.tree, p_variables) from bpm_core.read_expression(p_condition_source, null) r $$;
+
+-- from 20_catalog/describe_tree.sql
+-- What an expression looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out. Values longer than 1,000 characters are cut, encrypted ones left out.
+-- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+create or replace function bpm_core.describe_tree(p_tree jsonb, p_variables jsonb)
 returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -1390,10 +1368,9 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from bpm_core.read_expression(p_condition_source, null) r
-           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
+           where not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1504,14 +1481,14 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation, min(left(c.body, 65536)) filter (where c.tag = 'script') as script
       from unnest(p_elements) c
-     where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
+     where c.space = 'bpmn' and (c.tag in ('documentation', 'script') or c.tag like '%LoopCharacteristics')
      group by c.parent
   )
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, nullif(btrim(n.attributes ->> 'name'), ''),
-           n.attributes, coalesce(x.extensions, '{}'),
+           n.attributes, coalesce(x.extensions, '{}') || case when c.script <> '' then jsonb_build_object('script', c.script) else '{}' end,
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
@@ -1525,21 +1502,22 @@ as $$
 $$;
 
 -- from 20_catalog/drawn_binding.sql
--- What a node says about its own execution, over the task version's defaults.
--- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
+-- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
+-- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used; unread: expressions that cannot be read.
 create or replace function bpm_core.drawn_binding(
   p_attributes jsonb, p_extensions jsonb, p_lane text,
-  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[],
+  out expressions jsonb, out headers jsonb, out problem text, out unread text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
-                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
-  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
-  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
-  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
-  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
+  v_retries text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                             p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease   text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  r_said    record;
+  r_tree    record;
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
@@ -1552,16 +1530,39 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
-  if v_priority is not null and priority_level is null then
-    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
+  expressions := '{}';
+  for r_said in
+    select s.name, s.source, s.middle
+      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
+     -- Asked before the function is called: most nodes say none of it.
+     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
+  loop
+    select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
+    if r_tree.problem is not null then
+      unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
+    elsif r_tree.tree ->> 'op' = 'value' and bpm_core.wish_problem(r_said.name, r_said.source) is not null then
+      problem := concat_ws('; ', problem, bpm_core.wish_problem(r_said.name, r_said.source));
+    elsif r_tree.tree ->> 'op' = 'value' and r_said.name in ('assignee', 'groups', 'priority') then
+      case r_said.name
+        when 'assignee' then assignee := r_said.source;
+        when 'groups' then candidate_groups := bpm_core.name_list(to_jsonb(r_said.source));
+        else priority_level := bpm_core.priority_level(to_jsonb(r_said.source), r_said.middle);
+      end case;
+    else
+      expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
+    end if;
+  end loop;
+  -- Nulls are not stripped: a tree may hold one.
+  if p_extensions ? 'mappings' then
+    expressions := expressions || (
+      select coalesce(jsonb_object_agg(d.name, m.mappings), '{}')
+        from (values ('inputs', 'in'), ('outputs', 'out')) d(name, direction)
+       cross join lateral bpm_core.drawn_mappings(p_extensions, d.direction) m
+       where m.mappings is not null);
   end if;
-  -- A path is read when the task is entered; any other expression was warned of.
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
-  candidate_groups := case
-    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
-    when v_groups is null and p_lane is not null then array[p_lane]
-    else '{}' end;
+  expressions := nullif(expressions, '{}');
+  headers := bpm_core.drawn_headers(p_attributes, p_extensions);
+  candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
 end
 $$;
 
@@ -1635,13 +1636,61 @@ as $$
    cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
+-- from 20_catalog/drawn_headers.sql
+-- What a drawing tells the worker besides the variables: Zeebe's task headers, Camunda's extension properties, the decision of a business rule
+-- task, the script of a script task.
+-- Returns:  jsonb object of texts; null when there is nothing.
+create or replace function bpm_core.drawn_headers(p_attributes jsonb, p_extensions jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select nullif(coalesce(p_extensions -> 'headers', '{}') || jsonb_strip_nulls(jsonb_build_object(
+    'decision', coalesce(bpm_core.vendor_attribute(p_attributes, 'decisionRef'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,decisionId}'), '')),
+    'resultVariable', coalesce(bpm_core.vendor_attribute(p_attributes, 'resultVariable'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,resultVariable}'), ''),
+                               nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
+    'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
+    'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_mappings.sql
+-- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
+-- Returns:  mappings: [{target: dotted path, source, tree}], null when there are none; problems: what cannot be read.
+create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_mapping record;
+  r_tree    record;
+begin
+  for r_mapping in
+    select m.value ->> 'target' as target, m.value as mapping
+      from jsonb_array_elements(p_extensions -> 'mappings') with ordinality m(value, n)
+     where m.value ->> 'direction' = p_direction and not m.value ? 'script'
+     order by m.n
+  loop
+    select t.tree, t.problem into r_tree from bpm_core.mapping_tree(r_mapping.mapping) t;
+    if regexp_replace(coalesce(r_mapping.target, ''), '^=\s*', '') !~ '^([A-Za-z_$]|[^\u0001-\u007f])[^.]*(\.[^.]+)*$' then
+      problems := problems || format('the target %s of a mapping is no name', quote_literal(left(coalesce(r_mapping.target, ''), 100)));
+    elsif r_tree.problem is not null then
+      problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
+    else
+      mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
+        'target', regexp_replace(r_mapping.target, '^=\s*', ''),
+        'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
+    end if;
+  end loop;
+end
+$$;
+
 -- from 20_catalog/drawn_message.sql
--- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
--- or Zeebe's subscription; null is the business key.
--- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
+-- The message an element waits for, and its correlation key: on the element or the message (bpm:correlationKey), or Zeebe's subscription;
+-- null is the business key. A dotted path is kept as such, which is quick; anything else as a tree.
+-- Returns:  message_name, correlation_path (of a tree: its source), correlation (the tree), and problem: what is wrong with the key.
 create or replace function bpm_core.drawn_message(
   p_attributes jsonb, p_message_id text, p_message_name text, p_message_attributes jsonb, p_message_extensions jsonb,
-  out message_name text, out correlation_path text, out problem text)
+  out message_name text, out correlation_path text, out correlation jsonb, out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1653,7 +1702,11 @@ begin
   if v_source is not null then
     correlation_path := bpm_core.expression_path(v_source);
     if correlation_path is null then
-      problem := format('The correlation key %s is not a dotted path into the variables.', v_source);
+      select c.tree, format('The correlation key %s cannot be read: %s (position %s).', v_source, c.problem, c.at)
+        into correlation, problem
+        from bpm_core.compile_expression(v_source, v_source ~ '[$#]\{') c;
+      problem := case when correlation is null then problem end;
+      correlation_path := v_source;
     end if;
   end if;
 end
@@ -1736,6 +1789,27 @@ begin
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
+$$;
+
+-- from 20_catalog/drawn_wishes.sql
+-- What a node wishes for its task in attributes that may be expressions, in whichever dialect.
+-- Returns:  name, source; middle: of a priority, the number that means normal there.
+create or replace function bpm_core.drawn_wishes(p_attributes jsonb, p_extensions jsonb)
+returns table (name text, source text, middle integer)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select w.name, w.source, w.middle
+    from (values
+      ('assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), '')), null::integer),
+      ('groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), '')), null),
+      ('users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'), '')), null),
+      ('due', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,dueDate}'), '')), null),
+      ('follow_up', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,followUpDate}'), '')), null),
+      ('priority', coalesce(bpm_core.vendor_attribute(p_attributes, 'priority'), nullif(btrim(p_extensions #>> '{zeebe:priorityDefinition,priority}'), ''),
+                            nullif(btrim(p_attributes ->> 'camunda:taskPriority'), '')),
+       case when bpm_core.vendor_attribute(p_attributes, 'priority') is null and p_extensions #>> '{zeebe:priorityDefinition,priority}' is null then 0 else 50 end)) w(name, source, middle)
+   where w.source is not null
 $$;
 
 -- from 20_catalog/element_label.sql
@@ -1825,20 +1899,20 @@ end
 $$;
 
 -- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- The value of a compiled expression over variables, p_locals before them. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
 -- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb, p_locals jsonb default '{}')
 returns jsonb
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');
   elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
+  return bpm_core.evaluate_tree(p_tree, p_variables, p_locals, 200000);
 end
 $$;
 
@@ -2042,7 +2116,7 @@ begin
   if v_op = 'path' then
     return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
   elsif v_op = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');  -- stored trees may have lost their nulls
   elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
     return to_jsonb(bpm_core.compare_values(
       v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
@@ -2246,72 +2320,6 @@ as $$
    where n.tag = 'callActivity' and c.problem is not null
 $$;
 
--- from 20_catalog/find_compensation_faults.sql
--- What is wrong or odd about compensation: handlers that nothing leads to, events without a handler, what a throw event names.
-create or replace function bpm_core.find_compensation_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.is_handler(n.attributes) as undoes from unnest(p_nodes) n),
-  pair as materialized (select p.* from bpm_core.compensation_pairs(p_elements, p_nodes) p),
-  tied as materialized (
-    select p.scope_pos, p.event_id, min(p.activity_id) as activity_id, count(p.handler_id) as handlers, bool_and(p.is_handler) as all_handlers, min(p.handler_id) as one
-      from pair p group by p.scope_pos, p.event_id)
-  select bpm_core.fault('InvalidCompensation', format('%s %s.', n.label, case
-           when t.handlers = 0 then 'is tied to no compensation handler'
-           when t.handlers > 1 then 'is tied to several activities; what undoes one activity is one'
-           when not t.all_handlers then format('is tied to "%s", which is no compensation handler', t.one)
-           else 'has an outgoing sequence flow; an association leads to its handler' end), n.node_id, null,
-           'Draw an association from it to one activity that says isForCompensation="true".')
-    from tied t
-    join node n on n.node_id = t.event_id and n.tag = 'boundaryEvent'
-   where t.handlers <> 1 or not t.all_handlers or n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler and has a sequence flow; it begins and ends by itself.', n.label), n.node_id, null,
-           'Remove the flow, or isForCompensation.')
-    from node n where n.undoes and n.incoming + n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler, but no association leads to it.', n.label), n.node_id, null,
-           'Draw an association to it from the compensation boundary event of the activity it undoes.')
-    from node n where n.undoes and not exists (select from pair p where p.scope_pos = n.scope_pos and p.handler_id = n.node_id)
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler of %s; one undoes one.', n.label, string_agg('"' || p.activity_id || '"', ', ')), n.node_id,
-           null, 'Draw a handler for each.')
-    from node n join pair p on p.scope_pos = n.scope_pos and p.handler_id = n.node_id
-   where n.undoes group by n.label, n.node_id having count(*) > 1
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is attached to a compensation handler, which it cannot interrupt or undo.', n.label), n.node_id, null,
-           'Put what the handler does into a sub-process, and the event inside.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to and h.undoes
-   where n.tag = 'boundaryEvent'
-  union all
-  select bpm_core.fault('InvalidCompensation', format('"%s" has %s compensation handlers; it can have one.', p.activity_id, count(distinct p.event_id)), p.activity_id, null,
-           'Keep one boundary event or one event sub-process.')
-    from pair p where p.activity_id is not null group by p.process_pos, p.activity_id having count(distinct p.event_id) > 1
-  union all
-  select bpm_core.fault('UnknownReference', format('%s compensates "%s", which is no activity of the process.', n.label, left(r.id, 200)), n.node_id, null,
-           'Name the activity that is undone, or none to undo everything around.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-   where n.kind = 'CompensationThrow' and r.id is not null
-     and not exists (select from node a where a.process_pos = n.process_pos and a.node_id = r.id and a.tag !~ '(Event|Gateway)$')
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s compensates "%s", which nothing undoes.', n.label, left(r.id, 200)), n.node_id, null,
-           'Give the activity a compensation boundary event with a handler.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-    join node a on a.process_pos = n.process_pos and a.node_id = r.id
-   where n.kind = 'CompensationThrow' and a.tag not in ('subProcess', 'transaction')
-     and not exists (select from pair p where p.process_pos = n.process_pos and p.activity_id = r.id)
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s begins when the process is undone, which never happens.', n.label), n.node_id, null,
-           'Put it into a sub-process.')
-    from node n where n.tag = 'startEvent' and n.kind = 'CompensationBoundary' and n.attached_to is null
-  union all
-  select bpm_core.warning('CompensationAwaited', format('%s says waitForCompletion="false"; it waits all the same.', n.label), n.node_id)
-    from node n where n.kind = 'CompensationThrow' and lower(btrim(n.definition ->> 'waitForCompletion')) in ('false', '0')
-$$;
-
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2466,22 +2474,35 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with ignored as (
-    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
-           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
-                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
+    select 'ListenerIgnored' as code,
+           format('%s has a listener or script of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name')) as message,
            case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
       from unnest(p_elements) h
       join unnest(p_elements) x on x.parent = h.pos
       join unnest(p_elements) o on o.pos = h.parent
      where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
-       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script')
+       and not (x.tag = 'script' and o.tag = 'scriptTask')
      group by 1, 2, 3, 4
     union all
-    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
+    select 'MappingIgnored', format('%s has mappings that are not executed: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), m.names), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
-                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
-     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
+     cross join lateral (
+       select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
+         from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+     where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
+    union all
+    select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
+                                   bpm_core.element_label(n.tag, n.node_id, n.name), left(n.task_type, 100)), n.node_id, null
+      from unnest(p_nodes) n
+     where n.tag = 'scriptTask' and n.task_type = n.node_id and n.attributes ->> 'bpm:type' is null
+    union all
+    select 'ExpressionIgnored', format('%s has an expression that is not understood: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), u.problem), n.node_id, null
+      from unnest(p_nodes) n
+     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions - 'mappings', n.lane) b
+     cross join lateral unnest(b.unread) u(problem)
+     where n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask') and n.attributes::text || n.extensions::text ~ '[$#]\{|": "\s*='
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2626,7 +2647,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error, escalation or compensation definition.')
+           'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
@@ -2655,8 +2676,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event in ('link', 'compensate'), false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (
@@ -2705,7 +2726,14 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
+    from node n
+   cross join lateral (
+     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
+     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
@@ -2739,43 +2767,6 @@ as $$
                                       ('destination', n.attributes ->> 'bpm:destination'),
                                       ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
    where length(x.value) > 200
-$$;
-
--- from 20_catalog/find_transaction_faults.sql
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
-create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
-  select bpm_core.fault('UnsupportedElement', format('%s is not directly inside a transaction; nothing else can be cancelled.', n.label), n.node_id, null,
-           'Make the sub-process around it a transaction, or throw an error.')
-    from node n where n.kind = 'CancelEnd' and n.scope_tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s cancels "%s", which has no cancel boundary event to leave by.', n.label, n.scope_id), n.node_id, null,
-           'Attach a cancel boundary event to the transaction.')
-    from node n
-   where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
-     and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
-           'Attach it to a transaction.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is the second cancel boundary event of "%s".', max(n.label), n.attached_to), max(n.node_id), null, 'Keep one.')
-    from node n where n.kind = 'CancelBoundary' group by n.process_pos, n.attached_to having count(*) > 1
-  union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, in which no end event cancels; it never fires.', n.label, h.label), n.node_id)
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag = 'transaction'
-     and not exists (select from node c where c.process_pos = n.process_pos and c.scope_id = n.attached_to and c.kind = 'CancelEnd')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s says bpm:saga="%s".', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'),
-           left(e.attributes ->> 'bpm:saga', 40)), e.id, null, 'Write true or false.')
-    from unnest(p_elements) e
-   where e.space = 'bpmn' and e.attributes ->> 'bpm:saga' not in ('true', 'false')
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -2886,10 +2877,11 @@ as $$
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
-             else ' starts the process, which only a start event does here.' end,
+             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
+             else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -2943,21 +2935,6 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'message', f.message, 'node_id', f.node_id, 'flow_id', f.flow_id, 'line', f.line, 'hint', f.hint) order by f.ord), '[]')
     from unnest(p_findings) with ordinality f (severity, code, message, node_id, flow_id, line, hint, ord)
    where f.severity = p_severity
-$$;
-
--- from 20_catalog/flow_from.sql
--- A flow, now leaving another node.
-create or replace function bpm_core.flow_from(p_flow bpm_core.draft_flow, p_source_id text)
-returns bpm_core.draft_flow
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_flow bpm_core.draft_flow := p_flow;
-begin
-  v_flow.source_id := p_source_id;
-  return v_flow;
-end
 $$;
 
 -- from 20_catalog/flow_rows.sql
@@ -3039,7 +3016,7 @@ language sql immutable parallel safe
 as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
-    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow', 'CompensationThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
@@ -3227,15 +3204,13 @@ $$;
 
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
--- One of compensation begins when that is undone.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.inner_start_kind(p_event text)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
-                       when 'compensate' then 'CompensationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3264,13 +3239,6 @@ returns boolean
 language sql immutable parallel safe
 as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
 
--- from 20_catalog/is_handler.sql
--- Whether an activity is drawn as a compensation handler.
-create or replace function bpm_core.is_handler(p_attributes jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select coalesce(lower(btrim(p_attributes ->> 'isForCompensation')) in ('true', '1'), false) $$;
-
 -- from 20_catalog/is_hidden.sql
 -- Whether a value is an encrypted text, of which nothing can be said.
 create or replace function bpm_core.is_hidden(p_value jsonb)
@@ -3285,9 +3253,7 @@ returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select not exists (
-    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
-     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
+  select p_tree::text !~ '"op": "(?!(and|or|not|eq|ne|lt|le|gt|ge|empty|defined|path|value)")'
 $$;
 
 -- from 20_catalog/is_range.sql
@@ -3430,53 +3396,6 @@ begin
 end
 $$;
 
--- from 20_catalog/lower_compensation.sql
--- Turns what compensation implies into plain nodes. Behind an activity that can be undone stands <id>:mark, which writes down that it was completed. A flow leads
--- from its boundary event to the handler, and from that to <id>:done. Behind a cancel end event stand <id>:compensate and <id>:cancelled.
--- p_drawn: the nodes as drawn, where an activity is not yet inside of its loop. Returns: nodes and flows.
-create or replace function bpm_core.lower_compensation(
-  p_elements bpm_core.bpmn_element[], p_drawn bpm_core.draft_node[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node  bpm_core.draft_node;
-  v_throw bpm_core.draft_node;
-  r_pair  record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  if not exists (select from unnest(p_drawn) n where n.kind in ('CompensationBoundary', 'CompensationThrow', 'CancelEnd')) then
-    return;
-  end if;
-  nodes := array(select bpm_core.name_compensated(n) from unnest(nodes) n);
-  for r_pair in
-    select distinct on (p.process_pos, p.activity_id) p.event_id, a as activity, h as handler, b as boundary
-      from bpm_core.compensation_pairs(p_elements, p_drawn) p
-      join unnest(nodes) a on a.process_pos = p.process_pos and a.node_id = p.activity_id
-      join unnest(nodes) h on h.process_pos = p.process_pos and h.node_id = p.handler_id
-      left join unnest(nodes) b on b.process_pos = p.process_pos and b.node_id = p.event_id and b.tag = 'boundaryEvent'
-     order by p.process_pos, p.activity_id, p.event_id
-  loop
-    select m.nodes, m.flows into nodes, flows
-      from bpm_core.put_mark(nodes, flows, r_pair.activity, r_pair.event_id, (r_pair.handler).node_id) m;
-    if (r_pair.boundary).node_id is not null then
-      select m.nodes, m.flows into nodes, flows from bpm_core.put_handler(nodes, flows, r_pair.boundary, r_pair.handler) m;
-    end if;
-  end loop;
-  foreach v_node in array p_nodes loop
-    continue when v_node.kind is distinct from 'CancelEnd';
-    v_throw := bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || v_throw
-                   || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
-    flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
-                   || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3522,29 +3441,77 @@ as $$
 $$;
 
 -- from 20_catalog/map_values.sql
--- What mappings make of variables: one value per target, each from its compiled expression.
--- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+-- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
+-- p_mappings: [{"target": name or dotted path, "source": text, "tree": …}].
+-- Returns:  mapped, the variables the targets name; null when one is undecidable: then failed is that mapping (target, source), problem says so, and
+--           detail shows the values seen.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_mapping jsonb;
   v_value   jsonb;
 begin
   mapped := '{}'::jsonb;
-  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
     if v_value is null then
-      mapped := null;
       failed := v_mapping - 'tree';
+      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', v_mapping ->> 'target');
+      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
+                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
+      mapped := null;
       return;
     end if;
-    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+    mapped := bpm_core.put_value(mapped, string_to_array(v_mapping ->> 'target', '.'), v_value);
   end loop;
+  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
+    failed := '{}'::jsonb;
+    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
+    detail := '{}'::jsonb;
+    mapped := null;
+  end if;
+end
+$$;
+
+-- from 20_catalog/mapped_directions.sql
+-- The directions of mappings that are executed at an element.
+-- Returns:  {in,out}, {in}, {out} or {}.
+create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
+    when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
+    else '{}' end
+$$;
+
+-- from 20_catalog/mapping_tree.sql
+-- The tree of what one mapping gives: an expression or text, a list of them, or a map of them. Nothing at all is null.
+-- Returns:  tree, or problem with its position.
+create or replace function bpm_core.mapping_tree(p_mapping jsonb, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_mapping ? 'source' then
+    select case when btrim(p_mapping ->> 'source') = '' then '{"op": "value", "value": null}'::jsonb else c.tree end, c.problem || ' (position ' || c.at || ')'
+      into tree, problem
+      from bpm_core.compile_expression(p_mapping ->> 'source') c;
+    return;
+  end if;
+  select jsonb_build_object('op', case when p_mapping ? 'map' then 'context' else 'list' end, 'args', coalesce(jsonb_agg(c.tree order by e.n), '[]'),
+                            'keys', coalesce(jsonb_agg(e.key order by e.n), '[]')),
+         min(c.problem || ' (position ' || c.at || ')')
+    into tree, problem
+    from (select null as key, l.value, l.n from jsonb_array_elements_text(p_mapping -> 'list') with ordinality l(value, n)
+          union all
+          select m.key, m.value, m.n from jsonb_each_text(p_mapping -> 'map') with ordinality m(key, value, n)) e
+   cross join lateral bpm_core.compile_expression(e.value) c;
+  tree := bpm_core.timed_tree(tree);
 end
 $$;
 
@@ -3576,24 +3543,6 @@ begin
 end
 $$;
 
--- from 20_catalog/name_compensated.sql
--- A node; a throw event with the activity it compensates, if it names one, among its attributes.
-create or replace function bpm_core.name_compensated(p_node bpm_core.draft_node)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node     bpm_core.draft_node := p_node;
-  v_activity text := bpm_core.local_reference(p_node.definition ->> 'activityRef');
-begin
-  if v_node.kind = 'CompensationThrow' and v_activity is not null then
-    v_node.attributes := v_node.attributes || jsonb_build_object('activity', v_activity);
-  end if;
-  return v_node;
-end
-$$;
-
 -- from 20_catalog/name_end.sql
 -- Where a FEEL name with spaces ends: before the first word that is none, or that means something between values.
 -- Such a word is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
@@ -3614,6 +3563,22 @@ begin
   end loop;
   return v_next;
 end
+$$;
+
+-- from 20_catalog/name_list.sql
+-- Names out of a text with commas between, or a list of texts.
+-- Returns:  text[], '{}' of null; null when it is neither.
+create or replace function bpm_core.name_list(p_value jsonb)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case jsonb_typeof(p_value)
+    when 'null' then '{}'::text[]
+    when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
+    when 'number' then array[p_value #>> '{}']
+    when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
+      then array(select e from jsonb_array_elements_text(p_value) e) end end
 $$;
 
 -- from 20_catalog/node_rows.sql
@@ -3661,6 +3626,8 @@ language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
+    -- What most are needs no closer look.
+    when p_left ->> 'op' = 'path' and (p_right ->> 'op' = 'path' or jsonb_typeof(p_right -> 'value') = 'number') then null
     when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
     when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
       then 'a comparison stands between two values, not between conditions'
@@ -3702,13 +3669,12 @@ language sql immutable parallel safe
 as $$
   select case p_tag
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
-    when 'subProcess' then array['bpm:saga']
-    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
@@ -4468,6 +4434,17 @@ begin
 end
 $$;
 
+-- from 20_catalog/priority_level.sql
+-- The level of a priority: high, normal and low, or a number, of which p_middle is normal and more is high.
+-- Returns:  0 high, 1 normal, 2 low; null when it is none.
+create or replace function bpm_core.priority_level(p_value jsonb, p_middle integer)
+returns smallint
+language sql immutable parallel safe
+as $$
+  select (case lower(p_value #>> '{}') when 'high' then 0 when 'normal' then 1 when 'low' then 2
+          else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -4604,27 +4581,6 @@ begin
 end
 $$;
 
--- from 20_catalog/put_handler.sql
--- Leads a flow from a compensation boundary event to its handler, or to what that stands in as a loop, and from there to <id>:done.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_handler(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_event bpm_core.draft_node, p_handler bpm_core.draft_node,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_done  text := p_handler.node_id || ':done';
-  v_enter text := coalesce((select n.node_id from unnest(p_nodes) n
-                             where n.process_pos = p_handler.process_pos and n.node_id in (p_handler.node_id || ':multi', p_handler.node_id || ':loop')),
-                           p_handler.node_id);
-begin
-  nodes := p_nodes || bpm_core.plain_node(p_event, v_done, 'endEvent', 'CompensationDone', p_event.scope_id, 1, 0);
-  flows := p_flows || bpm_core.plain_flow(p_event, p_event.node_id || ':undo-flow', p_event.node_id, v_enter)
-                   || bpm_core.plain_flow(p_event, v_done || '-flow', v_enter, v_done);
-end
-$$;
-
 -- from 20_catalog/put_inside.sql
 -- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
 create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
@@ -4650,33 +4606,16 @@ begin
 end
 $$;
 
--- from 20_catalog/put_mark.sql
--- Puts <id>:mark behind an activity, which takes its outgoing flows over.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_mark(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_activity bpm_core.draft_node, p_event_id text, p_handler_id text,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
+-- from 20_catalog/put_value.sql
+-- Puts a value at a path of names into an object; what is no object on the way becomes one.
+create or replace function bpm_core.put_value(p_object jsonb, p_path text[], p_value jsonb)
+returns jsonb
+language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_node bpm_core.draft_node := p_activity;
-  v_mark bpm_core.draft_node;
-begin
-  v_mark := bpm_core.plain_node(p_activity, p_activity.node_id || ':mark', 'intermediateThrowEvent', 'CompensationMark', p_activity.scope_id, 1, p_activity.outgoing);
-  v_mark.conditional := p_activity.conditional;
-  v_mark.default_ref := p_activity.default_ref;
-  v_mark.attributes := jsonb_build_object('activity', p_activity.node_id, 'event', p_event_id, 'handler', p_handler_id);
-  v_node.outgoing := 1;
-  v_node.conditional := 0;
-  v_node.default_ref := null;
-  nodes := array(
-    select case when n.process_pos = v_node.process_pos and n.node_id = v_node.node_id then v_node else n::bpm_core.draft_node end from unnest(p_nodes) n) || v_mark;
-  flows := array(
-    select case when f.process_pos = v_node.process_pos and f.source_id = v_node.node_id then bpm_core.flow_from(f, v_mark.node_id) else f::bpm_core.draft_flow end
-      from unnest(p_flows) f)
-    || bpm_core.plain_flow(p_activity, v_mark.node_id || '-flow', v_node.node_id, v_mark.node_id);
-end
+  select case when cardinality(p_path) = 1 then x.object || jsonb_build_object(p_path[1], p_value)
+              else x.object || jsonb_build_object(p_path[1], bpm_core.put_value(x.object -> p_path[1], p_path[2:], p_value)) end
+    from (select case when jsonb_typeof(p_object) = 'object' then p_object else '{}' end as object) x
 $$;
 
 -- from 20_catalog/read_bpmn.sql
@@ -4761,7 +4700,7 @@ $$;
 
 -- from 20_catalog/read_pattern.sql
 -- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
--- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
+-- and is matched in time linear in the text: no back references and no looking around, no counts beyond 100, at most 300 characters.
 -- Returns:  pattern, or problem.
 create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
 language plpgsql immutable
@@ -4779,7 +4718,7 @@ begin
     problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
   elsif length(v_text) > 300 then
     problem := 'a pattern may have 300 characters';
-  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
+  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>=!]' or exists (
           select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
         or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
     problem := 'the pattern has forms that are not understood';
@@ -4952,7 +4891,7 @@ $$;
 -- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
 -- is attached to the sub-process around that, as a boundary event is.
--- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
+-- Conditions on the node stand inside the lateral queries, fenced, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -4984,7 +4923,9 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4993,7 +4934,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
@@ -5001,15 +4942,18 @@ as $$
                                                                       n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
                           and d.tag in ('error', 'message', 'signal', 'escalation')
     left join lateral (
-      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
-    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation') offset 0) e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal' offset 0) s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
-       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask') offset 0) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer' offset 0) t on true
     left join lateral (
-      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
+    left join lateral (
+      select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5146,10 +5090,12 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- Mappings, headers and scripts are stored compiled.
+  v_drawn   jsonb := p_extensions - array['mappings', 'headers', 'script'];
   v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
   v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
 begin
-  if v_foreign = '{}' and p_extensions = '{}' then
+  if v_foreign = '{}' and v_drawn = '{}' then
     return v_own;
   end if;
   return v_own || jsonb_strip_nulls(jsonb_build_object(
@@ -5162,7 +5108,7 @@ begin
     'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
                          p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
     'drawn', nullif(v_foreign, '{}'),
-    'extensions', nullif(p_extensions, '{}')));
+    'extensions', nullif(v_drawn, '{}')));
 end
 $$;
 
@@ -5404,6 +5350,22 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/wish_problem.sql
+-- What is wrong with a wish that is a plain text. Dates are ISO 8601 dates or durations from the moment the task is offered; priorities are
+-- high, normal, low, or a number.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.wish_problem(p_name text, p_text text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_name in ('due', 'follow_up') and bpm_core.parse_timestamp(p_text) is null and bpm_core.parse_duration(p_text) is null
+      then format('%s date %s is neither an ISO 8601 date nor a duration', case p_name when 'due' then 'due' else 'follow-up' end, quote_literal(left(p_text, 50)))
+    when p_name = 'priority' and bpm_core.priority_level(to_jsonb(p_text), 50) is null
+      then format('priority %s is not high, normal or low, nor a number', quote_literal(left(p_text, 50))) end
+$$;
+
 -- from 20_catalog/wrap_bodies.sql
 -- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
 -- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
@@ -5491,7 +5453,7 @@ $$;
 
 -- from 20_catalog/write_equality.sql
 -- jsonpath of left == right. A missing value equals null and differs from everything else. Values of different types are undecidable,
--- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside any text.
+-- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside anything but null.
 create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
@@ -5518,7 +5480,7 @@ begin
   end if;
   v_x := bpm_core.write_typed(v_a -> 'path', '@ != null');
   v_y := bpm_core.write_typed(v_b -> 'path', '@ != null');
-  return format('((!(%5$s || %6$s) && ((!%1$s && !%2$s) || (%1$s && %2$s && %3$s == %4$s))) || ((%5$s || %6$s) && 1 == "1"))', v_x, v_y,
+  return format('((!%1$s && !%2$s) || (%1$s && %2$s && !(%5$s || %6$s) && %3$s == %4$s) || (%1$s && %2$s && (%5$s || %6$s) && 1 == "1"))', v_x, v_y,
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
@@ -5873,7 +5835,7 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
--- A boundary event that does not interrupt waits again at once.
+-- A boundary event that does not interrupt waits again at once. Output mappings of the event say what of the payload is taken over.
 -- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
@@ -5891,34 +5853,34 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id,
+           case when n.outputs is null then m.payload else bpm_core.message_patch(r.tenant_id, s.workflow_instance_id, t.scope_id, n.outputs, m.payload) end as payload
       from unnest(p_rows) r
      cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element, n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = r.tenant_id and m.id = (r.payload ->> 'message')::uuid offset 0) m
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id, d.payload),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
-           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
-      from consumed c
-      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
+           jsonb_build_object('message', c.message_id, 'name', c.name, 'variables', c.payload)
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, c.payload)
+      from consumed c),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, c.payload)
       from consumed c
-     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
                   c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
@@ -6263,7 +6225,7 @@ $$;
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6288,7 +6250,11 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
 end
 $$;
@@ -6444,11 +6410,11 @@ begin
 end
 $$;
 
--- from 40_flow/claim_compensations.sql
--- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope; those of a saga and of a
--- cancelled transaction also what was completed in a part that was interrupted. What another thrower that is still there has taken stays with that.
--- Writes:   compensation_record.
-create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
+-- from 40_flow/clear_joins.sql
+-- Takes what these ended tokens had brought to joins out of the rounds that are collected. Their scope may stay open (an interrupting event
+-- sub-process emptied it): without this the dead would count among those that wait.
+-- p_ended: all live tokens of their scopes, where they stood and the flow they came over. Writes: parallel_join, inclusive_join, parallel_join_arrival.
+create or replace function bpm_core.clear_joins(p_ended bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6456,35 +6422,27 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_drawn    jsonb;
-  v_activity text;
-  v_whole    boolean;
-  v_scopes   uuid[];
-  v_inside   uuid[] := '{}'::uuid[];
 begin
-  v_drawn := (select n.attributes -> 'drawn' from bpm_core.workflow_node n
-               where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
-  v_activity := v_drawn ->> 'activity';
-  v_whole := coalesce(v_drawn ? 'whole', false);
-  v_scopes := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower), v_whole);
-  if v_activity is not null then
-    -- Of a sub-process without a handler of its own, what is inside.
-    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
-      select k.id
-        from unnest(v_scopes) k(id)
-       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
-       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')), false);
-  end if;
-  update bpm_core.compensation_record r
-     set thrower_token_id = p_thrower.token_id
-    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
-           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
-   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
-     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
-     -- A thrower at work hosts a handler at any time.
-     and not exists (select from (select h.state, h.is_copy from bpm_core.scope h where h.host_token_id = c.thrower_token_id offset 0) h
-                      where h.state = 'Open' and h.is_copy);
+  with arrived as materialized (
+    select a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.flow_id, a.round
+      from unnest(p_ended) e
+     cross join lateral (select a.* from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = e.tenant_id and a.workflow_instance_id = e.instance_id and a.scope_id = e.scope_id
+                            and a.node_id = e.node_id and a.flow_id = e.flow_id offset 0) a
+     where a.token_id = e.token_id),
+  rounds as (
+    delete from bpm_core.parallel_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.round from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+       and j.round = a.round and j.fired_at is null),
+  collected as (
+    delete from bpm_core.inclusive_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id)
+  delete from bpm_core.parallel_join_arrival r
+   using arrived a
+   where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.workflow_instance_id and r.scope_id = a.scope_id and r.node_id = a.node_id
+     and r.flow_id = a.flow_id and r.round = a.round;
 end
 $$;
 
@@ -6695,43 +6653,6 @@ begin
 end
 $$;
 
--- from 40_flow/compensated_scopes.sql
--- Which scopes a thrower compensates: its own. Inside an event sub-process also the scope around; where that was begun by compensation, the one that was
--- completed.
--- Returns:  uuid[], without the completed scopes below.
-create or replace function bpm_core.compensated_scopes(p_thrower bpm_core.moving)
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := array[p_thrower.scope_id];
-  v_scope  uuid := p_thrower.scope_id;
-  v_by     boolean := false;
-  r_scope  record;
-begin
-  while v_scope <> bpm_core.root_scope() loop
-    select coalesce(s.parent_scope_id, bpm_core.root_scope()) as parent_id, s.is_copy, n.kind = 'EventSubProcess' as by_event
-      into r_scope
-      from bpm_core.scope s
-     cross join lateral (select n.kind from bpm_core.workflow_node n
-                          where n.tenant_id = s.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = s.node_id offset 0) n
-     where s.tenant_id = p_thrower.tenant_id and s.id = v_scope;
-    if v_by and r_scope.is_copy then
-      return v_scopes || array(select r.inner_scope_id from bpm_core.compensation_record r where r.handler_scope_id = v_scope);
-    end if;
-    exit when not r_scope.by_event;
-    v_by := true;
-    v_scope := r_scope.parent_id;
-    v_scopes := v_scopes || v_scope;
-  end loop;
-  return v_scopes;
-end
-$$;
-
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -6758,77 +6679,6 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
-end
-$$;
-
--- from 40_flow/completed_scopes.sql
--- The given scopes, and those completed inside of them, however deep. Left out are what a sub-process undoes by a handler of its own, handlers themselves, and
--- the items of a loop that still goes on. p_whole: also what was interrupted inside, where something was completed before.
--- Returns:  uuid[].
-create or replace function bpm_core.completed_scopes(p_tenant_id text, p_instance_id uuid, p_scopes uuid[], p_whole boolean)
-returns uuid[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scopes uuid[] := p_scopes;
-  v_level  uuid[] := p_scopes;
-begin
-  while cardinality(v_level) > 0 loop
-    v_level := array(
-      select s.id
-        from (select p.tenant_id, p.id, p.state, p.is_copy, p.node_id, p.host_token_id
-                from unnest(v_level) k(id)
-               cross join lateral (select p.* from bpm_core.scope p where p.parent_scope_id = k.id offset 0) p
-               union all
-              select r.tenant_id, r.id, r.state, r.is_copy, r.node_id, r.host_token_id
-                from (select p.* from bpm_core.scope p where p.workflow_instance_id = p_instance_id offset 0) r
-               where bpm_core.root_scope() = any (v_level) and r.parent_scope_id is null) s
-       where s.tenant_id = p_tenant_id and not s.is_copy
-         and (p_whole and s.state <> 'Open' or s.state = 'Completed' and (s.node_id !~ ':(multi|loop)$' or not exists (
-                select from (select t.state, t.node_id from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-                 where t.state not in ('Completed', 'Terminated') and t.node_id = s.node_id)))
-         and not exists (select from bpm_core.compensation_record r where r.inner_scope_id = s.id));
-    v_scopes := v_scopes || v_level;
-  end loop;
-  return v_scopes;
-end
-$$;
-
--- from 40_flow/continue_compensations.sql
--- What follows when handlers have ended: their records are Completed, and the next handler of each thrower begins, or the thrower moves on.
--- p_throwers: the hosts of the scopes that ended, in the order of p_scopes. Returns: moving[], leaving. Writes: compensation_record, history_event, what
--- run_compensation writes.
-create or replace function bpm_core.continue_compensations(p_throwers bpm_core.moving[], p_scopes uuid[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_thrower bpm_core.moving;
-  r_record  record;
-begin
-  for v_n in 1 .. cardinality(p_throwers) loop
-    v_thrower := p_throwers[v_n];
-    update bpm_core.compensation_record r
-       set status = 'Completed', ended_at = bpm_core.now()
-      from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = p_scopes[v_n] offset 0) c
-     where r.tenant_id = c.tenant_id and r.id = c.id
-    returning r.id, r.node_id, r.position into r_record;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
-            jsonb_build_object('record', r_record.id, 'position', r_record.position, 'visit', (
-              select t.visit from bpm_core.token t where t.tenant_id = v_thrower.tenant_id and t.id = v_thrower.token_id)));
-    v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
-  end loop;
-  return v_leaving;
 end
 $$;
 
@@ -6876,15 +6726,15 @@ end
 $$;
 
 -- from 40_flow/correlation_key.sql
--- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- The key a path, or the tree of an expression, gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
 -- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
-create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
+create or replace function bpm_core.correlation_key(p_path text, p_tree jsonb, p_variables jsonb)
 returns text
-language plpgsql immutable
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text := bpm_core.text_value('=' || p_path, p_variables);
+  v_key text := case when p_tree is null then bpm_core.text_value('=' || p_path, p_variables) else bpm_core.evaluate_text(p_tree, p_variables) end;
 begin
   return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
@@ -6979,7 +6829,7 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
@@ -7049,7 +6899,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7134,7 +6984,7 @@ $$;
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what clear_joins and close_waits write.
 create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
 returns void
 language plpgsql volatile
@@ -7179,6 +7029,7 @@ begin
      set live_tokens = w.live_tokens - d.fewer
     from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.clear_joins(v_ended);
   perform bpm_core.close_waits(v_ended);
 end
 $$;
@@ -7225,8 +7076,8 @@ $$;
 -- from 40_flow/end_scopes.sql
 -- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
--- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving; of compensation handlers what continue_compensations gives.
--- Writes:   scope, token, timer, subscription, history_event; what continue_compensations writes.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7236,17 +7087,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_leaving  bpm_core.moving[];
-  v_handlers uuid[];
-  v_others   integer;
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
 begin
   with ended as (
     update bpm_core.scope s
        set state = 'Completed'
       from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
      where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
-    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id, s.is_copy),
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
   host as materialized (
     select e.*, w.workflow_version_id, x.steps
       from ended e
@@ -7266,20 +7115,14 @@ begin
     select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
-                       h.node_id, null, null)::bpm_core.moving order by h.is_copy, h.id),
-         array_agg(h.id order by h.id) filter (where h.is_copy)
-    into v_leaving, v_handlers
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
     from host h;
   if v_leaving is null then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-  if v_handlers is null then
-    return v_leaving;
-  end if;
-  -- The last ones are throwers, whose handlers ended: there may be more to undo.
-  v_others := cardinality(v_leaving) - cardinality(v_handlers);
-  return v_leaving[ : v_others] || bpm_core.continue_compensations(v_leaving[v_others + 1 : ], v_handlers);
+  return v_leaving;
 end
 $$;
 
@@ -7311,119 +7154,6 @@ begin
     v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
   end if;
   return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
-end
-$$;
-
--- from 40_flow/enter_cancel_ends.sql
--- KIND cancel end event. Lowered to three nodes: the event itself ends everything else in the transaction and what waits for it, a throw behind it compensates,
--- and a last node of this kind lets the host leave by its cancel boundary event.
--- Returns:  moving[], leaving. Writes: what complete_tokens, empty_scopes, close_events, bear_tokens, close_waits write.
-create or replace function bpm_core.enter_cancel_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving  bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token    bpm_core.moving;
-  v_host     bpm_core.moving;
-  v_boundary text;
-begin
-  foreach v_token in array p_arriving loop
-    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
-    perform bpm_core.complete_tokens(array[v_token]);
-    v_host := (
-      select row(t.tenant_id, t.workflow_instance_id, v_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.scope s
-       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-       where s.tenant_id = v_token.tenant_id and s.id = v_token.scope_id);
-    if exists (select from bpm_core.workflow_flow f
-                where f.tenant_id = v_token.tenant_id and f.workflow_version_id = v_token.version_id and f.source_id = v_token.node_id) then
-      perform bpm_core.empty_scopes(v_token.tenant_id, array[v_token.scope_id]);
-      -- Nothing outside may end it half way: it leaves by its cancel boundary, or by an error of a handler.
-      perform bpm_core.close_events(v_token.tenant_id, array[v_host.token_id]);
-      v_leaving := v_leaving || bpm_core.bear_tokens(array[v_token]);
-      continue;
-    end if;
-    v_boundary := (select n.node_id from bpm_core.workflow_node n
-                    where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-                      and n.kind = 'CancelBoundary' limit 1);
-    perform bpm_core.close_waits(array[v_host]);
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_host.tenant_id, v_host.instance_id, bpm_core.now(), 'TransactionCancelled', v_host.token_id, v_boundary, jsonb_build_object('host', v_host.node_id));
-    v_leaving := v_leaving || row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, v_boundary,
-                                  null, null)::bpm_core.moving;
-  end loop;
-  return v_leaving;
-end
-$$;
-
--- from 40_flow/enter_compensation_marks.sql
--- KIND compensation mark: behind an activity that has a compensation handler. Writes down that the activity is completed, with the variables it leaves
--- behind (of a sub-process those declared inside too), and passes on. Positions grow in the order of completion.
--- Returns:  moving[], leaving. Writes: compensation_record, history_event.
-create or replace function bpm_core.enter_compensation_marks(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with marked as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, bpm_core.new_id() as record_id, n.mark, i.inner_id, v.variables,
-           (l.position + row_number() over (partition by a.instance_id order by a.ord))::integer as position
-      from unnest(p_arriving) with ordinality a(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, ord)
-     cross join lateral (select n.attributes -> 'drawn' as mark from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-     cross join lateral (select coalesce(max(r.position), 0) as position from bpm_core.compensation_record r
-                          where r.workflow_instance_id = a.instance_id offset 0) l
-      left join lateral (select s.id as inner_id from (select s.id, s.node_id, s.state from bpm_core.scope s where s.host_token_id = a.token_id offset 0) s
-                          where s.node_id = n.mark ->> 'activity' and s.state = 'Completed' order by s.id desc limit 1) i on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, coalesce(i.inner_id, a.scope_id)) v),
-  kept as (
-    insert into bpm_core.compensation_record (
-      tenant_id, id, workflow_instance_id, scope_id, inner_scope_id, node_id, event_id, handler_ref, position, snapshot, recorded_at)
-    select m.tenant_id, m.record_id, m.instance_id, m.scope_id, m.inner_id, m.mark ->> 'activity', m.mark ->> 'event', m.mark ->> 'handler', m.position,
-           m.variables, v_now
-      from marked m)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select m.tenant_id, m.instance_id, v_now, 'CompensationRecorded', m.token_id, m.node_id,
-         jsonb_build_object('record', m.record_id, 'activity', m.mark -> 'activity', 'position', m.position)
-    from marked m;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
-end
-$$;
-
--- from 40_flow/enter_compensation_throws.sql
--- KIND compensation throw: takes the records it compensates for itself and waits, as the host of one handler after the other. Nothing to compensate: moves on.
--- Returns:  moving[], the tokens in the handlers, leaving their events; throwers that move on. Writes: token, what claim_compensations and run_compensation write.
-create or replace function bpm_core.enter_compensation_throws(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token   bpm_core.moving;
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  foreach v_token in array p_arriving loop
-    perform bpm_core.claim_compensations(v_token);
-    v_leaving := v_leaving || bpm_core.run_compensation(v_token, null);
-  end loop;
-  return v_leaving;
 end
 $$;
 
@@ -7494,9 +7224,8 @@ $$;
 
 -- from 40_flow/enter_error_ends.sql
 -- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
--- caller catches it. Nobody does: an incident on the token. At the end of the compensation of a saga it is the error that began that; when nobody
--- catches what a process that is a saga throws, the instance is Failed.
--- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown, open_incidents and fail_instances write.
+-- caller catches it. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7511,22 +7240,17 @@ declare
 begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught
     from bpm_core.catch_thrown(array(
-      select row(case when n.attributes @> '{"drawn": {"saga": "process"}}' then 1 else 0 end, a, coalesce(n.error_code, s.error ->> 'code'),
-                 s.error ->> 'message')::bpm_core.thrown
+      select row(0, a, n.error_code, null)::bpm_core.thrown
         from unnest(p_arriving) a
-       cross join lateral (select n.error_code, n.attributes from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-        left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
-  perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
-     from unnest(v_uncaught) u
-    where u.handle = 1;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
-      from unnest(v_uncaught) u where u.handle = 0));
+      from unnest(v_uncaught) u));
   return v_leaving;
 end
 $$;
@@ -7677,18 +7401,24 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with arrival as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
-           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows, c.round as collects,
+           greatest(c.round, coalesce(before.round, 0) + 1) - 1
            + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
       from unnest(p_arriving) a
      cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
                           where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
                             and p.flow_id = a.flow_id offset 0) p
-      left join lateral (
-        select j.round
-          from bpm_core.inclusive_join j
-         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
-        offset 0) j on true
+     cross join lateral (
+       select coalesce(
+         (select j.round
+            from bpm_core.inclusive_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id),
+         (select j.round + 1
+            from bpm_core.parallel_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+           order by j.round desc
+           limit 1),
+         1) as round offset 0) c
       left join lateral (
         select r.round
           from bpm_core.parallel_join_arrival r
@@ -7709,11 +7439,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];
@@ -7819,7 +7549,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent', 'CompensationDone' then
+    when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -7843,12 +7573,6 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'CompensationMark' then
-      return bpm_core.enter_compensation_marks(p_arriving);
-    when 'CompensationThrow' then
-      return bpm_core.enter_compensation_throws(p_arriving);
-    when 'CancelEnd' then
-      return bpm_core.enter_cancel_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
@@ -8098,42 +7822,6 @@ begin
 end
 $$;
 
--- from 40_flow/fail_compensations.sql
--- Records whose handler threw something that is caught outside of it are Failed: it is neither done nor done again. What else its thrower had taken stays
--- Pending.
--- p_thrown_at: the token in the handler; p_host: where it is caught. Writes: compensation_record, history_event.
-create or replace function bpm_core.fail_compensations(p_thrown_at bpm_core.moving, p_host bpm_core.moving)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scope uuid := p_thrown_at.scope_id;
-  r_scope record;
-begin
-  while v_scope not in (p_host.scope_id, bpm_core.root_scope()) loop
-    select s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_thrown_at.tenant_id and s.id = v_scope;
-    if r_scope.is_copy then
-      with failed as (
-        update bpm_core.compensation_record r
-           set status = 'Failed', ended_at = bpm_core.now()
-          from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = v_scope offset 0) c
-         where r.tenant_id = c.tenant_id and r.id = c.id
-        returning r.tenant_id, r.workflow_instance_id, r.id, r.node_id, r.position, r.thrower_token_id)
-      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-      select f.tenant_id, f.workflow_instance_id, bpm_core.now(), 'CompensationFailed', f.thrower_token_id, f.node_id,
-             jsonb_build_object('record', f.id, 'position', f.position, 'visit', t.visit)
-        from failed f
-       cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = f.tenant_id and t.id = f.thrower_token_id offset 0) t;
-    end if;
-    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
-  end loop;
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -8153,7 +7841,7 @@ $$;
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
--- of its own scope catches it. A saga catches last what nothing else inside it does, but not what its own compensation throws.
+-- of its own scope catches it.
 -- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
 create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
 returns bpm_core.catch
@@ -8167,16 +7855,14 @@ declare
   v_catch  bpm_core.catch;
   v_host   bpm_core.moving := p_token;
   v_inside boolean := false;
-  v_from   text := ':saga';
 begin
   loop
     select n.node_id, n.interrupting, n.element = 'startEvent'
       into v_catch.node_id, v_catch.interrupting, v_catch.is_start
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code)
-       and (v_inside or n.element <> 'startEvent' or n.node_id like '%:saga-start' and v_from not like '%:saga')
-     order by n.element = 'startEvent' desc, n.error_code nulls last, n.node_id like '%:saga-start'
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
      limit 1;
     if found then
       v_catch.host := v_host;
@@ -8187,53 +7873,12 @@ begin
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
     v_inside := coalesce(v_inside, true);
-    v_from := v_host.node_id;
     -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
         from bpm_core.scope s
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
-  end loop;
-  return null;
-end
-$$;
-
--- from 40_flow/find_saga.sql
--- The nearest saga around a token that a failure there brings to compensation. A failure inside a compensation handler is for a person: an incident.
--- Returns:  catch, of its start event; null fields when there is none.
-create or replace function bpm_core.find_saga(p_token bpm_core.moving)
-returns bpm_core.catch
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_catch bpm_core.catch;
-  v_from  bpm_core.moving := p_token;
-  v_copy  boolean;
-begin
-  while v_from.scope_id <> bpm_core.root_scope() loop
-    select s.is_copy, row(t.tenant_id, t.workflow_instance_id, p_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-      into v_copy, v_catch.host
-      from bpm_core.scope s
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-     where s.tenant_id = p_token.tenant_id and s.id = v_from.scope_id;
-    exit when v_copy;
-    v_catch.node_id := (
-      select n.node_id
-        from (select n.node_id from bpm_core.workflow_node n
-               where n.attached_to = (v_catch.host).node_id and n.workflow_version_id = p_token.version_id and n.tenant_id = p_token.tenant_id offset 0) n
-       where n.node_id like '%:saga-start');
-    -- What the compensation of a saga itself meets is not for that saga.
-    if v_catch.node_id is not null and v_from.node_id not like '%:saga' then
-      v_catch.interrupting := true;
-      v_catch.is_start := true;
-      return v_catch;
-    end if;
-    v_from := v_catch.host;
   end loop;
   return null;
 end
@@ -9125,60 +8770,6 @@ begin
 end
 $$;
 
--- from 40_flow/leave_joins.sql
--- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
--- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
--- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
-create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_token bpm_core.moving;
-  v_round integer;
-  v_last  integer;
-begin
-  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
-    delete from bpm_core.parallel_join_arrival a
-     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
-    returning a.round into v_round;
-    continue when not found;
-    v_last := v_round;
-    loop
-      update bpm_core.parallel_join_arrival a
-         set round = v_last
-       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
-      exit when not found;
-      v_last := v_last + 1;
-    end loop;
-    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
-    delete from bpm_core.parallel_join j
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
-    update bpm_core.parallel_join j
-       set joined = j.joined - 1
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last;
-    update bpm_core.inclusive_join j
-       set waiting = j.waiting - 1,
-           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
-      from bpm_core.workflow_instance w
-     cross join lateral (select f.place from bpm_core.inclusive_flow f
-                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
-                            and f.flow_id = v_token.flow_id offset 0) p
-     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
-       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id;
-  end loop;
-end
-$$;
-
 -- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
@@ -9286,7 +8877,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
@@ -9472,6 +9063,32 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/message_patch.sql
+-- What the output mappings of an event make of a message's payload.
+-- Returns:  jsonb object.
+-- Raises:   BP422 one cannot be evaluated: the message stays in the inbox, and becomes an incident when that does not pass.
+create or replace function bpm_core.message_patch(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_payload jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_mapped record;
+begin
+  select m.mapped, m.problem, m.detail
+    into r_mapped
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || p_payload) m;
+  if r_mapped.problem is not null then
+    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
+  end if;
+  return r_mapped.mapped;
+end
+$$;
 
 -- from 40_flow/move_token.sql
 -- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
@@ -9701,52 +9318,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_handler.sql
--- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
--- Returns:  moving[], the token born, leaving the event that begins the handler.
--- Writes:   scope, compensation_record, history_event, token, workflow_instance (live_tokens).
-create or replace function bpm_core.open_handler(p_record bpm_core.compensation_record, p_thrower bpm_core.moving)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_scope uuid := bpm_core.new_id();
-  v_born  bpm_core.moving[];
-begin
-  insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, is_copy)
-  values (p_record.tenant_id, v_scope, p_record.workflow_instance_id, nullif(p_thrower.scope_id, bpm_core.root_scope()), p_thrower.node_id,
-          p_thrower.token_id, p_record.snapshot, true);
-  update bpm_core.compensation_record r
-     set handler_scope_id = v_scope
-   where r.tenant_id = p_record.tenant_id and r.id = p_record.id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'ScopeOpened', p_thrower.token_id, p_thrower.node_id, jsonb_build_object('scope', v_scope)),
-         (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'CompensationStarted', p_thrower.token_id, p_record.node_id,
-          jsonb_build_object('record', p_record.id, 'position', p_record.position, 'handler', p_record.handler_ref, 'scope', v_scope, 'visit', (
-            select t.visit from bpm_core.token t where t.tenant_id = p_thrower.tenant_id and t.id = p_thrower.token_id)));
-  if exists (select from bpm_core.workflow_node n
-              where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_record.event_id
-                and n.element = 'startEvent') then
-    v_born := bpm_core.start_event_subs(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id,
-                                                  p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving], false);
-  else
-    v_born := bpm_core.bear_tokens(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, v_scope,
-                                             p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving]);
-  end if;
-  update bpm_core.token t
-     set mode = 'Compensation', steps = h.steps
-    from (select b.tenant_id, b.token_id from unnest(v_born) b) b
-   cross join lateral (select k.steps from bpm_core.token k where k.tenant_id = b.tenant_id and k.id = p_thrower.token_id offset 0) h
-   where t.tenant_id = b.tenant_id and t.id = b.token_id;
-  return v_born;
-end
-$$;
-
 -- from 40_flow/open_incidents.sql
 -- Stops tokens that cannot go on: each becomes Failed (still live) where it stands, with one incident that says why.
 -- Returns:  the incidents. Writes: token, incident, history_event. The instances are locked.
@@ -9946,8 +9517,11 @@ begin
     return;
   end if;
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(p_waits) w;
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key,
+         -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
+         v_now + w.n * interval '1 microsecond'
+    from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
+                                           created_at, last_met, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -9977,11 +9551,11 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, n.correlation, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
@@ -10156,7 +9730,7 @@ end
 $$;
 
 -- from 40_flow/patch_scopes.sql
--- Patches the scopes around a token: each key goes to the nearest that declares it. From the copy a compensation handler has of them it goes on outwards.
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
 create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
 returns jsonb
@@ -10173,13 +9747,13 @@ declare
   r_scope record;
 begin
   while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
     v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
     if cardinality(v_names) > 0 then
       update bpm_core.scope s
          set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
        where s.tenant_id = p_tenant_id and s.id = v_scope;
-      v_rest := case when r_scope.is_copy then v_rest else v_rest - v_names end;
+      v_rest := v_rest - v_names;
     end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
@@ -10364,7 +9938,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;
 
@@ -10679,43 +10253,10 @@ returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 
--- from 40_flow/run_compensation.sql
--- Begins the next handler of a thrower; when there is none left, the thrower moves on.
--- p_below: the position done last; null: none yet. Returns: moving[], the token in the handler, or the thrower, leaving.
--- Writes:   what open_handler writes; history_event.
-create or replace function bpm_core.run_compensation(p_thrower bpm_core.moving, p_below integer)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_record bpm_core.compensation_record;
-begin
-  select r.* into v_record
-    from bpm_core.compensation_record r
-   where r.thrower_token_id = p_thrower.token_id and r.position < coalesce(p_below, 2147483647) and r.status = 'Pending'
-   order by r.position desc
-   limit 1;
-  if found then
-    return bpm_core.open_handler(v_record, p_thrower);
-  end if;
-  if p_below is null then
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
-    values (p_thrower.tenant_id, p_thrower.instance_id, bpm_core.now(), 'TokenMoved', p_thrower.token_id, p_thrower.node_id);
-  end if;
-  return array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id, p_thrower.token_id, p_thrower.node_id,
-                   null, null)::bpm_core.moving];
-end
-$$;
-
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
--- p_copies: with what compensation handlers have copied; what is written to that goes outwards too.
 -- Returns:  jsonb object; empty at the root.
-create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid, p_copies boolean default true)
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -10729,10 +10270,8 @@ declare
   r_scope     record;
 begin
   while v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
-    if p_copies or not r_scope.is_copy then
-      v_variables := r_scope.variables || v_variables;
-    end if;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
   return v_variables;
@@ -11310,36 +10849,6 @@ begin
 end
 $$;
 
--- from 40_flow/take_error.sql
--- Follows an error to where it was caught; where that is a saga, what went wrong is kept in its scope, to go on outwards when all is undone.
--- Returns:  moving[], leaving. Writes: history_event, scope, what follow_catch and fail_compensations write.
-create or replace function bpm_core.take_error(p_thrown bpm_core.thrown, p_catch bpm_core.catch)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[];
-begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values ((p_catch.host).tenant_id, (p_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (p_catch.host).token_id, p_catch.node_id,
-          jsonb_build_object('host', (p_catch.host).node_id, 'code', p_thrown.code, 'message', p_thrown.message)
-          || case when p_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-  perform bpm_core.fail_compensations(p_thrown.token, p_catch.host);
-  v_leaving := bpm_core.follow_catch(p_catch);
-  if p_catch.node_id like '%:saga-start' then
-    update bpm_core.scope s
-       set error = jsonb_build_object('code', p_thrown.code, 'message', p_thrown.message)
-      from (select l.tenant_id, l.scope_id from unnest(v_leaving) l) l
-     where s.tenant_id = l.tenant_id and s.id = l.scope_id;
-  end if;
-  return v_leaving;
-end
-$$;
-
 -- from 40_flow/tell_callers.sql
 -- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
 -- One that its caller cancelled tells nobody. Writes: inbox.
@@ -11439,8 +10948,9 @@ $$;
 
 -- from 40_flow/throw_to_callers.sql
 -- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+-- p_ends: the thrower is at an error end event, where its token ends; else it is at an activity and is terminated with all others.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as complete_tokens and fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[], p_ends boolean)
 returns bpm_core.thrown[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -11456,6 +10966,9 @@ begin
     if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
       continue;
     elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      if p_ends then
+        perform bpm_core.complete_tokens(array[v_thrown.token]);
+      end if;
       perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
                                       jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
     else
@@ -11893,9 +11406,10 @@ $$;
 
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
--- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
--- Writes:   task_instance, execution, result, history_event: one row each per answer.
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -11906,6 +11420,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -11926,7 +11441,12 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash),
+              a.variables, a.output, a.content_hash, t.outputs, t.input),
+  mapped as materialized (
+    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
+      from done d
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
+                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -11940,23 +11460,28 @@ begin
     select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
            d.token_id, d.node_id, d.worker_id,
            case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
-                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
-      from done d
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
+      from mapped d
      cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
-    into v_accepted
-    from done d;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
+           filter (where d.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped d;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   return coalesce(v_accepted, '{}');
 end
 $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's.
--- Returns:  accepted.
+-- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
--- Writes:   task_instance, execution, result, history_event, audit_event.
+-- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
 returns bpm_core.accepted
 language plpgsql volatile
@@ -11968,18 +11493,31 @@ as $$
 declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
+  v_patch     jsonb := v_variables;
+  v_problem   text;
+  v_detail    jsonb;
+  v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.outputs is not null then
+    select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
+      from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
-          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
+  v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
+    return null;
+  end if;
+  return v_accepted;
 end
 $$;
 
@@ -12039,6 +11577,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
@@ -12050,16 +11589,26 @@ begin
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
+  mapped as materialized (
+    select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail
+      from standing s
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, s.workflow_instance_id, s.scope_id, s.outputs, s.input, s.variables) m
+                          where s.outputs is not null offset 0) m on true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
-           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
-           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
-      from standing s
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.patch)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.patch) end
+      from mapped s
      order by s.n)
-  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
-    into v_accepted
-    from standing s;
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id)::bpm_core.accepted order by s.n) filter (where s.problem is null),
+         array_agg(row(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id), s.problem, s.detail)::bpm_core.unmapped)
+           filter (where s.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped s;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   if v_accepted is not null then
     perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
   end if;
@@ -12266,8 +11815,9 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
-         w.status = 'Suspended'
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                        || coalesce(l.input, '{}'),
+         coalesce(l.headers, '{}'), w.status = 'Suspended'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -12280,14 +11830,14 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task; none when nothing is due.
+-- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -12311,7 +11861,7 @@ begin
   end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables
+         c.lease_until, c.variables, c.headers
     from unnest(v_claimed) c;
 end
 $$;
@@ -12469,49 +12019,6 @@ begin
 end
 $$;
 
--- from 50_work/compensate_failures.sql
--- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards. In a suspended instance nothing
--- moves: there they are incidents.
--- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
-create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
-returns uuid[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_others  uuid[] := '{}'::uuid[];
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_saga    bpm_core.catch;
-  r_task    record;
-begin
-  for r_task in
-    select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
-                     null, null)::bpm_core.moving as token, w.status,
-           format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
-      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-  loop
-    v_saga := bpm_core.find_saga(r_task.token);
-    if v_saga.node_id is null or r_task.status <> 'Running' then
-      v_others := v_others || r_task.id;
-    elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
-      -- Of two in the same saga the first has ended the other.
-      v_leaving := v_leaving || bpm_core.take_error(row(0, r_task.token, 'AttemptsExhausted', r_task.message)::bpm_core.thrown, v_saga);
-    end if;
-  end loop;
-  if cardinality(v_leaving) > 0 then
-    perform bpm_core.bump_instances(p_tenant_id, array(select l.instance_id from unnest(v_leaving) l));
-    perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  end if;
-  return v_others;
-end
-$$;
-
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
@@ -12616,7 +12123,9 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    if v_accepted.task_id is not null then
+      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    end if;
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
@@ -12754,7 +12263,8 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12764,28 +12274,51 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12795,24 +12328,44 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
@@ -13102,6 +12655,39 @@ begin
 end
 $$;
 
+-- from 50_work/mapped_outputs.sql
+-- What a completed task's output mappings make of what it brought: they see the variables, its inputs, and that, the nearest last.
+-- Returns:  one row: patch, or problem and detail, which keeps what was brought, so that resolving the incident maps it again.
+create or replace function bpm_core.mapped_outputs(
+  p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_input jsonb, p_brought jsonb, out patch jsonb, out problem text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  select m.mapped, m.problem, m.detail || jsonb_build_object('brought', p_brought)
+    into patch, problem, detail
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
+end
+$$;
+
+-- from 50_work/moment_of.sql
+-- The moment a value names: an ISO 8601 date with or without time, or a duration from now.
+-- Returns:  timestamptz; null when it is neither.
+create or replace function bpm_core.moment_of(p_value jsonb)
+returns timestamptz
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when jsonb_typeof(p_value) = 'string'
+    then coalesce(bpm_core.parse_timestamp(p_value #>> '{}'), bpm_core.now() + bpm_core.parse_duration(p_value #>> '{}')) end;
+end
+$$;
+
 -- from 50_work/next_due.sql
 -- When should a worker of these types ask again?
 -- Returns:  timestamptz: now when something is ready, else when the next task becomes ready; null when none is planned.
@@ -13153,7 +12739,8 @@ $$;
 
 -- from 50_work/offer_tasks.sql
 -- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
--- Writes:   task_instance.
+-- What cannot be evaluated stops the token; what waited on it is closed.
+-- Writes:   task_instance; incident and what close_waits writes.
 create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
 returns void
 language plpgsql volatile
@@ -13162,19 +12749,42 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_troubles bpm_core.trouble[];
 begin
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
-    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
+  with offer as materialized (
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
+           o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(
+           row(o.tenant_id, o.workflow_instance_id, o.workflow_version_id, o.scope_id, o.id, o.node_id, o.via_flow_id, null)::bpm_core.moving,
+           (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
 end
 $$;
 
@@ -13386,6 +12996,53 @@ begin
 end
 $$;
 
+-- from 50_work/redo_outputs.sql
+-- Evaluates the output mappings of a completed task again, from what it brought: what resolving their incident means. The work is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   history_event, workflow_instance, and what the path ahead writes; incident.
+create or replace function bpm_core.redo_outputs(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task    bpm_core.task_instance;
+  v_patch   jsonb;
+  v_problem text;
+  v_detail  jsonb;
+begin
+  if not p_incident.detail ? 'completed' then
+    return false;
+  end if;
+  select t.* into r_task
+    from bpm_core.task_instance t
+   where t.tenant_id = p_incident.tenant_id and t.id = (p_incident.detail ->> 'completed')::uuid and t.state = 'Completed';
+  if not found then
+    return false;
+  end if;
+  select coalesce(m.patch, '{}'), m.problem, m.detail
+    into v_patch, v_problem, v_detail
+    from bpm_core.mapped_outputs(r_task.tenant_id, r_task.workflow_instance_id, r_task.scope_id, r_task.outputs, r_task.input, p_incident.detail -> 'brought') m;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(r_task.tenant_id, array[row(
+      row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted,
+      v_problem, v_detail)::bpm_core.unmapped]);
+    return true;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (r_task.tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'TaskCompleted', r_task.token_id, r_task.node_id, p_actor,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'variables', v_patch)
+          || bpm_core.local_names(r_task.tenant_id, r_task.scope_id, v_patch));
+  perform bpm_core.continue_accepted(r_task.tenant_id, array[
+    row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
+  return true;
+end
+$$;
+
 -- from 50_work/release_tasks.sql
 -- Gives leased tasks back unworked, for instance when a worker shuts down: ready again at once, and the attempt does not count against the maximum.
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
@@ -13547,9 +13204,9 @@ $$;
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident, or a saga undoes what was done.
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -13599,10 +13256,30 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  if v_exhausted is not null then
-    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
-  end if;
+  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
   return query select s.* from unnest(v_settled) s;
+end
+$$;
+
+-- from 50_work/stop_unmapped.sql
+-- Stops the tokens of completed tasks whose output mappings could not be evaluated. What else waited on them is closed: the task is done.
+-- Writes:   token, incident, history_event, and what close_events writes.
+create or replace function bpm_core.stop_unmapped(p_tenant_id text, p_unmapped bpm_core.unmapped[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.close_events(p_tenant_id, array(select (u.task).token_id from unnest(p_unmapped) u));
+  perform bpm_core.open_incidents(array(
+    select bpm_core.task_trouble(
+             row(p_tenant_id, (u.task).instance_id, null, (u.task).scope_id, (u.task).token_id, (u.task).node_id, t.via_flow_id, null)::bpm_core.moving,
+             u.problem, u.detail || jsonb_build_object('completed', (u.task).task_id))
+      from (select p_tenant_id as tenant_id, (u.task).token_id, u.* from unnest(p_unmapped) u offset 0) u
+     cross join lateral (select t.via_flow_id from bpm_core.token t where t.tenant_id = u.tenant_id and t.id = u.token_id offset 0) t));
 end
 $$;
 
@@ -13635,6 +13312,62 @@ begin
   returning t.* into r_task;
   return r_task;
 end
+$$;
+
+-- from 50_work/task_settings.sql
+-- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+create or replace function bpm_core.task_settings(
+  p_expressions jsonb, p_variables jsonb,
+  out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
+  out priority_level smallint, out problem text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name  text;
+  v_wish  jsonb;
+  v_value jsonb;
+  v_sound boolean;
+begin
+  if p_expressions ? 'inputs' then
+    select m.mapped, m.problem, m.detail into input, problem, detail from bpm_core.map_values(p_expressions -> 'inputs', p_variables) m;
+    if problem is not null then
+      return;
+    end if;
+  end if;
+  for v_name, v_wish in select e.key, e.value from jsonb_each(p_expressions) e where e.key not in ('inputs', 'outputs') loop
+    v_value := bpm_core.evaluate(v_wish -> 'tree', p_variables, coalesce(input, '{}'));
+    continue when v_value = 'null';
+    if bpm_core.is_hidden(v_value) then
+      v_value := null;
+    end if;
+    case v_name
+      when 'assignee' then v_sound := jsonb_typeof(v_value) in ('string', 'number'); assignee := case when v_sound then nullif(v_value #>> '{}', '') end;
+      when 'groups' then candidate_groups := bpm_core.name_list(v_value); v_sound := candidate_groups is not null;
+      when 'users' then candidate_users := bpm_core.name_list(v_value); v_sound := candidate_users is not null;
+      when 'due' then due_at := bpm_core.moment_of(v_value); v_sound := due_at is not null;
+      when 'follow_up' then follow_up_at := bpm_core.moment_of(v_value); v_sound := follow_up_at is not null;
+      else priority_level := bpm_core.priority_level(v_value, (v_wish ->> 'middle')::integer); v_sound := priority_level is not null;
+    end case;
+    if v_sound is not true then
+      problem := format('the %s %s cannot be evaluated', replace(v_name, '_', ' '), v_wish ->> 'source');
+      detail := jsonb_build_object('expression', v_wish ->> 'source', 'seen', bpm_core.describe_tree(v_wish -> 'tree', p_variables || coalesce(input, '{}')));
+      return;
+    end if;
+  end loop;
+end
+$$;
+
+-- from 50_work/task_trouble.sql
+-- Says why a task could not be offered, or what it brought not be taken over.
+-- Returns:  trouble, code ExpressionUndecidable.
+create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
+returns bpm_core.trouble
+language sql immutable
+as $$
+  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -14477,7 +14210,7 @@ end
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
--- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
+-- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
 -- Writes:   outbox, history_event; incident.
 create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
@@ -14497,33 +14230,34 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
+      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
       payload, payload_hash, available_at, max_attempts, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
       from sending s
-     where s.destination_id is not null),
+     where s.destination_id is not null and s.problem is null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
            jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
       from sending s
-     where s.destination_id is not null)
+     where s.destination_id is not null and s.problem is null)
   select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
-                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
-         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
-                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
-           filter (where s.destination_id is null)
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null and s.problem is null),
+         array_agg(case when s.problem is not null then bpm_core.task_trouble(s.token, s.problem, s.detail) else row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble end)
+           filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
   perform bpm_core.open_incidents(v_troubles);
@@ -15066,7 +14800,6 @@ begin
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
@@ -15346,15 +15079,16 @@ as $$
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
      where j.tenant_id = p_tenant_id),
   firing as (
-    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+    select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
+      left join bpm_core.token k on k.tenant_id = h.tenant_id and k.id = h.token_id
      where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
-     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+     group by h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()), h.node_id, (h.detail ->> 'round')::integer)
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
            jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
                               'times', coalesce(f.times, 0)))
     from round r
-    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.scope_id = r.scope_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows',
@@ -15568,11 +15302,7 @@ as $$
    where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id
-                        and (s.state = 'Open'
-                             -- Closed while the host rests: inside it something has begun that nothing else may disturb.
-                             or s.state = 'Closed' and exists (select from bpm_core.scope o
-                                                                where o.tenant_id = k.tenant_id and o.host_token_id = k.id and o.state = 'Open')))
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
   union all
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
@@ -15746,58 +15476,6 @@ as $$
              and not exists (select
                                from bpm_core.task_instance t
                               where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
-$$;
-
--- from 80_operation/invariant_i_17.sql
--- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
-create or replace function bpm_core.invariant_i_17(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with told as materialized (
-    select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
-           (h.detail ->> 'visit')::integer as visit
-      from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed')),
-  counted as (
-    select t.record_id, count(*) filter (where t.kind = 'CompensationRecorded') as recorded, count(*) filter (where t.kind = 'CompensationStarted') as started,
-           count(*) filter (where t.kind = 'CompensationCompleted') as completed, count(*) filter (where t.kind = 'CompensationFailed') as failed
-      from told t group by t.record_id)
-  select bpm_core.violation_of('I-17', r.tenant_id, 'compensation_record', r.id::text, x.rule,
-           jsonb_build_object('node', r.node_id, 'position', r.position, 'status', r.status, 'recorded', coalesce(c.recorded, 0), 'started', coalesce(c.started, 0),
-                              'completed', coalesce(c.completed, 0), 'failed', coalesce(c.failed, 0), 'handler_scope', s.state))
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join counted c on c.record_id = r.id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
-   cross join lateral (values
-     ('not recorded once, by a step that was completed', coalesce(c.recorded, 0) <> 1),
-     ('undone more than once', coalesce(c.completed, 0) + coalesce(c.failed, 0) > 1),
-     ('undone, or not, unlike history', (r.status = 'Completed') <> (coalesce(c.completed, 0) > 0) or (r.status = 'Failed') <> (coalesce(c.failed, 0) > 0)),
-     ('over before it began', r.status <> 'Pending' and (coalesce(c.started, 0) = 0 or s.state = 'Open')),
-     ('its handler ended, and it did not', r.status = 'Pending' and s.state = 'Completed')) x(rule, broken)
-   where r.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since()) and x.broken
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'workflow_instance', t.workflow_instance_id::text, 'positions do not grow in the order of completion',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before))
-    from (select t.*, lag(t.position) over (partition by t.workflow_instance_id order by t.seq) as before from told t where t.kind = 'CompensationRecorded') t
-   where t.position <= t.before
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', t.token_id::text, 'not in descending order, or not one after the other',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before, 'kind', t.kind, 'kind_before', t.kind_before))
-    from (select t.*, lag(t.position) over w as before, lag(t.kind) over w as kind_before
-            from told t
-           where t.kind in ('CompensationStarted', 'CompensationCompleted', 'CompensationFailed')
-          window w as (partition by t.token_id, t.visit order by t.seq)) t
-   where case when t.kind = 'CompensationStarted' then t.kind_before <> 'CompensationCompleted' or t.position >= t.before
-              else t.kind_before is distinct from 'CompensationStarted' or t.position <> t.before end
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', s.host_token_id::text, 'several handlers at once', jsonb_build_object('handlers', count(*)))
-    from bpm_core.scope s
-   where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
-   group by s.host_token_id
-  having count(*) > 1
 $$;
 
 -- from 80_operation/invariant_i_18.sql
@@ -15974,9 +15652,6 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-  union all
-  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
-    from bpm_core.orphans_of_compensation(p_tenant_id) o
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -16115,36 +15790,6 @@ as $$
     from bpm_core.message m
    where m.tenant_id = p_tenant_id and m.correlated_to is not null
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
-$$;
-
--- from 80_operation/orphans_of_compensation.sql
--- References of compensation records that are no foreign keys, and point at nothing: scopes, nodes, the token that waits, the scope of the handler.
--- Returns:  rows (kind, id, refers_to, which).
-create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
-returns table (kind text, id text, refers_to text, which text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select 'compensation_record', r.id::text, x.refers_to, x.which
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.scope_id
-    left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
-    left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
-    left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
-    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
-    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
-    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
-   cross join lateral (values
-     ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope of its handler', r.handler_scope_id::text,
-      r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
-     ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('node', r.node_id, a.node_id is null),
-     ('node', r.event_id, e.node_id is null),
-     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
-   where r.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -16624,19 +16269,20 @@ as $$
       from reaching r
       join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
      where r.node_id <> r.join_id),
-  blocked as (
-    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+  elsewhere as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, w.workflow_version_id, w.flows, k.id, k.node_id as at_id, k.via_flow_id
       from waits w
       join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
-       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
-     cross join lateral (
-       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
-         from (select r.flow_id
-                 from reaching r
-                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
-               union all
-               select k.via_flow_id where k.node_id = w.node_id) x) c
-     group by w.workflow_instance_id, w.scope_id, w.node_id)
+     where k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')),
+  comes as (
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, bool_or(r.flow_id = any (e.flows)) as over_filled
+      from elsewhere e
+      join reaching r on r.workflow_version_id = e.workflow_version_id and r.join_id = e.node_id and r.node_id = e.at_id
+     where e.at_id <> e.node_id
+     group by e.workflow_instance_id, e.scope_id, e.node_id, e.id
+    union all
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, e.via_flow_id = any (e.flows) from elsewhere e where e.at_id = e.node_id),
+  blocked as (select distinct c.workflow_instance_id, c.scope_id, c.node_id from comes c where not c.over_filled)
   select w.workflow_instance_id, w.node_id, x.rule,
          jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
     from waits w
@@ -16645,7 +16291,7 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+     ('may fire, but did not', b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;
 
@@ -16742,8 +16388,7 @@ select h.tenant_id,
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
-         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
-                         'TransactionCancelled') then 'compensation'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -16887,29 +16532,6 @@ select i.tenant_id,
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
 
-create or replace view bpm.compensation with (security_barrier) as
-select r.tenant_id,
-       w.process_instance_id,
-       r.workflow_instance_id,
-       r.id as record_id,
-       r.position,
-       r.node_id,
-       n.name as node_name,
-       r.handler_ref as handler_id,
-       r.status::text as status,
-       r.snapshot,
-       r.recorded_at,
-       r.thrower_token_id,
-       coalesce(s.state = 'Open', false) as is_running,
-       r.ended_at
-  from bpm_core.compensation_record r
-  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-  left join bpm_core.workflow_node n
-    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
-  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
- where r.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';
-
 -- from 50_work/views.sql
 -- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -16936,7 +16558,9 @@ select t.tenant_id,
        t.assignee,
        t.candidate_groups,
        t.due_at,
-       t.follow_up_at
+       t.follow_up_at,
+       t.candidate_users,
+       t.headers
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -17103,8 +16727,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet',
-                      'NodeSkipped', 'CompensationRecorded', 'TransactionCancelled') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -17113,8 +16736,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'CompensationRecorded',
-                      'TransactionCancelled')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s

@@ -23,7 +23,7 @@ begin
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
         left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
   perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
      from unnest(v_uncaught) u
