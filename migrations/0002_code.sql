@@ -417,51 +417,6 @@ as $$
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
--- from 20_catalog/add_sagas.sql
--- A process or sub-process that says bpm:saga="true" gets an event sub-process <id>:saga, begun by whatever goes wrong inside and is not caught there: it
--- compensates, and throws the error again, outwards.
--- Returns:  nodes and flows.
-create or replace function bpm_core.add_sagas(
-  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_around bpm_core.draft_node;
-  v_start  bpm_core.draft_node;
-  v_throw  bpm_core.draft_node;
-  v_end    bpm_core.draft_node;
-  v_saga   text;
-  r_saga   record;
-begin
-  nodes := p_nodes;
-  flows := p_flows;
-  for r_saga in
-    select e.pos, coalesce(n.process_pos, p.pos) as process_pos, coalesce(n.node_id, p.process_id) as id, n.node_id as scope_id
-      from unnest(p_elements) e
-      left join unnest(p_nodes) n on n.pos = e.pos
-      left join unnest(p_processes) p on p.pos = e.pos and p.deployed
-     where e.space = 'bpmn' and e.tag in ('process', 'subProcess', 'transaction') and e.attributes ->> 'bpm:saga' = 'true'
-       and coalesce(n.pos, p.pos) is not null
-  loop
-    v_saga := r_saga.id || ':saga';
-    v_around.pos := r_saga.pos;
-    v_around.process_pos := r_saga.process_pos;
-    v_around.scope_pos := r_saga.pos;
-    v_start := bpm_core.plain_node(v_around, v_saga || '-start', 'startEvent', 'ErrorBoundary', v_saga, 0, 1);
-    v_start.attached_to := r_saga.scope_id;
-    v_end := bpm_core.plain_node(v_around, v_saga || '-end', 'endEvent', 'ErrorEnd', v_saga, 1, 0);
-    v_end.attributes := jsonb_build_object('saga', case when r_saga.scope_id is null then 'process' else 'scope' end);
-    v_throw := bpm_core.plain_node(v_around, v_saga || '-throw', 'intermediateThrowEvent', 'CompensationThrow', v_saga, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || bpm_core.plain_node(v_around, v_saga, 'subProcess', 'EventSubProcess', r_saga.scope_id, 0, 0) || v_start || v_throw || v_end;
-    flows := flows || bpm_core.plain_flow(v_around, v_saga || '-throw-flow', v_saga || '-start', v_saga || '-throw')
-                   || bpm_core.plain_flow(v_around, v_saga || '-end-flow', v_saga || '-throw', v_saga || '-end');
-  end loop;
-end
-$$;
-
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -737,17 +692,15 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
-                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
-                   when 'compensate' then 'CompensationBoundary' when 'cancel' then 'CancelBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -1161,34 +1114,6 @@ begin
 end
 $$;
 
--- from 20_catalog/compensation_pairs.sql
--- What is undone by what: an association ties a compensation boundary event to its handler, whichever way it is drawn; a compensation event sub-process
--- belongs to the sub-process around it.
--- Returns:  one row per event and handler: event_id, activity_id (null: the process), handler_id (null: there is none), whether that is drawn as one.
-create or replace function bpm_core.compensation_pairs(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns table (process_pos integer, scope_pos integer, event_id text, activity_id text, handler_id text, is_handler boolean)
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with line as materialized (
-    select bpm_core.local_reference(e.attributes ->> 'sourceRef') as a, bpm_core.local_reference(e.attributes ->> 'targetRef') as b
-      from unnest(p_elements) e
-     where e.space = 'bpmn' and e.tag = 'association'
-  ),
-  tied as (select l.a as event_id, l.b as node_id from line l union select l.b, l.a from line l),
-  activity as materialized (
-    select n.scope_pos, n.node_id, n.attributes from unnest(p_nodes) n where n.tag not like '%Event' and n.tag not like '%Gateway')
-  select b.process_pos, b.scope_pos, b.node_id, b.attached_to, h.node_id, bpm_core.is_handler(h.attributes)
-    from unnest(p_nodes) b
-    left join (tied t join activity h on h.node_id = t.node_id) on t.event_id = b.node_id and h.scope_pos = b.scope_pos
-   where b.kind = 'CompensationBoundary' and b.tag = 'boundaryEvent'
-  union all
-  select s.process_pos, e.scope_pos, s.node_id, e.scope_id, e.node_id, true
-    from unnest(p_nodes) s
-    join unnest(p_nodes) e on e.process_pos = s.process_pos and e.node_id = s.scope_id
-   where s.kind = 'CompensationBoundary' and s.tag = 'startEvent'
-$$;
-
 -- from 20_catalog/compile_bpmn.sql
 -- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
 -- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
@@ -1210,11 +1135,9 @@ begin
   v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
-   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
-    -- When everything is where it runs: what is done in a loop is marked inside of that.
-   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, b.nodes, b.flows) c
-   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
+   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1226,9 +1149,8 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1731,6 +1653,81 @@ as $$
                                nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
     'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
     'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_loop.sql
+-- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
+-- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
+--           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
+create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
+  v_part  record;
+  v_tree  jsonb;
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
+      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
+      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
+  else
+    spec := jsonb_build_object(
+      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
+      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
+      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
+      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
+      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
+      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
+      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
+  end if;
+  spec := jsonb_strip_nulls(spec);
+  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
+  if problem is not null then
+    return;
+  end if;
+  for v_part in
+    select k.name, k.drawn, spec ->> k.name as source
+      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
+                   ('output', 'output element')) k(name, drawn)
+     where spec ? k.name
+  loop
+    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
+    if problem is not null then
+      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
+      return;
+    end if;
+    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
+  end loop;
+  if spec ? 'output' then
+    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
+  end if;
+  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
+end
+$$;
+
+-- from 20_catalog/drawn_loops.sql
+-- What the drawing says of every activity that is done more than once.
+-- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
+create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, spec jsonb, problem text, hint text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
+  child as (
+    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
+      from unnest(p_elements) c
+      join loop l on l.pos = c.parent
+     where c.space = 'bpmn'
+     group by c.parent)
+  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
+    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
+    left join child c on c.parent = l.pos
+    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
+   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
 $$;
 
 -- from 20_catalog/drawn_mappings.sql
@@ -2400,72 +2397,6 @@ as $$
    where n.tag = 'callActivity' and c.problem is not null
 $$;
 
--- from 20_catalog/find_compensation_faults.sql
--- What is wrong or odd about compensation: handlers that nothing leads to, events without a handler, what a throw event names.
-create or replace function bpm_core.find_compensation_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (
-    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.is_handler(n.attributes) as undoes from unnest(p_nodes) n),
-  pair as materialized (select p.* from bpm_core.compensation_pairs(p_elements, p_nodes) p),
-  tied as materialized (
-    select p.scope_pos, p.event_id, min(p.activity_id) as activity_id, count(p.handler_id) as handlers, bool_and(p.is_handler) as all_handlers, min(p.handler_id) as one
-      from pair p group by p.scope_pos, p.event_id)
-  select bpm_core.fault('InvalidCompensation', format('%s %s.', n.label, case
-           when t.handlers = 0 then 'is tied to no compensation handler'
-           when t.handlers > 1 then 'is tied to several activities; what undoes one activity is one'
-           when not t.all_handlers then format('is tied to "%s", which is no compensation handler', t.one)
-           else 'has an outgoing sequence flow; an association leads to its handler' end), n.node_id, null,
-           'Draw an association from it to one activity that says isForCompensation="true".')
-    from tied t
-    join node n on n.node_id = t.event_id and n.tag = 'boundaryEvent'
-   where t.handlers <> 1 or not t.all_handlers or n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler and has a sequence flow; it begins and ends by itself.', n.label), n.node_id, null,
-           'Remove the flow, or isForCompensation.')
-    from node n where n.undoes and n.incoming + n.outgoing > 0
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler, but no association leads to it.', n.label), n.node_id, null,
-           'Draw an association to it from the compensation boundary event of the activity it undoes.')
-    from node n where n.undoes and not exists (select from pair p where p.scope_pos = n.scope_pos and p.handler_id = n.node_id)
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler of %s; one undoes one.', n.label, string_agg('"' || p.activity_id || '"', ', ')), n.node_id,
-           null, 'Draw a handler for each.')
-    from node n join pair p on p.scope_pos = n.scope_pos and p.handler_id = n.node_id
-   where n.undoes group by n.label, n.node_id having count(*) > 1
-  union all
-  select bpm_core.fault('InvalidCompensation', format('%s is attached to a compensation handler, which it cannot interrupt or undo.', n.label), n.node_id, null,
-           'Put what the handler does into a sub-process, and the event inside.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to and h.undoes
-   where n.tag = 'boundaryEvent'
-  union all
-  select bpm_core.fault('InvalidCompensation', format('"%s" has %s compensation handlers; it can have one.', p.activity_id, count(distinct p.event_id)), p.activity_id, null,
-           'Keep one boundary event or one event sub-process.')
-    from pair p where p.activity_id is not null group by p.process_pos, p.activity_id having count(distinct p.event_id) > 1
-  union all
-  select bpm_core.fault('UnknownReference', format('%s compensates "%s", which is no activity of the process.', n.label, left(r.id, 200)), n.node_id, null,
-           'Name the activity that is undone, or none to undo everything around.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-   where n.kind = 'CompensationThrow' and r.id is not null
-     and not exists (select from node a where a.process_pos = n.process_pos and a.node_id = r.id and a.tag !~ '(Event|Gateway)$')
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s compensates "%s", which nothing undoes.', n.label, left(r.id, 200)), n.node_id, null,
-           'Give the activity a compensation boundary event with a handler.')
-    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
-    join node a on a.process_pos = n.process_pos and a.node_id = r.id
-   where n.kind = 'CompensationThrow' and a.tag not in ('subProcess', 'transaction')
-     and not exists (select from pair p where p.process_pos = n.process_pos and p.activity_id = r.id)
-  union all
-  select bpm_core.warning('NothingCompensated', format('%s begins when the process is undone, which never happens.', n.label), n.node_id, null,
-           'Put it into a sub-process.')
-    from node n where n.tag = 'startEvent' and n.kind = 'CompensationBoundary' and n.attached_to is null
-  union all
-  select bpm_core.warning('CompensationAwaited', format('%s says waitForCompletion="false"; it waits all the same.', n.label), n.node_id)
-    from node n where n.kind = 'CompensationThrow' and lower(btrim(n.definition ->> 'waitForCompletion')) in ('false', '0')
-$$;
-
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2636,7 +2567,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2702,6 +2633,25 @@ as $$
            case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
     from link l
    where case when l.throws then l.incoming else l.outgoing end = 0
+$$;
+
+-- from 20_catalog/find_loop_faults.sql
+-- What is wrong about multi-instance and loop activities.
+create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.kind is not null)
+  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
+    from node n where n.problem is not null
+  union all
+  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
+    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -2793,7 +2743,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error, escalation or compensation definition.')
+           'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
@@ -2822,8 +2772,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event in ('link', 'compensate'), false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (
@@ -2877,7 +2827,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -2913,43 +2863,6 @@ as $$
                                       ('destination', n.attributes ->> 'bpm:destination'),
                                       ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
    where length(x.value) > 200
-$$;
-
--- from 20_catalog/find_transaction_faults.sql
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
-create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
-returns setof bpm_core.finding
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
-  select bpm_core.fault('UnsupportedElement', format('%s is not directly inside a transaction; nothing else can be cancelled.', n.label), n.node_id, null,
-           'Make the sub-process around it a transaction, or throw an error.')
-    from node n where n.kind = 'CancelEnd' and n.scope_tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s cancels "%s", which has no cancel boundary event to leave by.', n.label, n.scope_id), n.node_id, null,
-           'Attach a cancel boundary event to the transaction.')
-    from node n
-   where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
-     and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
-           'Attach it to a transaction.')
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag <> 'transaction'
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s is the second cancel boundary event of "%s".', max(n.label), n.attached_to), max(n.node_id), null, 'Keep one.')
-    from node n where n.kind = 'CancelBoundary' group by n.process_pos, n.attached_to having count(*) > 1
-  union all
-  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, in which no end event cancels; it never fires.', n.label, h.label), n.node_id)
-    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where n.kind = 'CancelBoundary' and h.tag = 'transaction'
-     and not exists (select from node c where c.process_pos = n.process_pos and c.scope_id = n.attached_to and c.kind = 'CancelEnd')
-  union all
-  select bpm_core.fault('UnsupportedElement', format('%s says bpm:saga="%s".', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'),
-           left(e.attributes ->> 'bpm:saga', 40)), e.id, null, 'Write true or false.')
-    from unnest(p_elements) e
-   where e.space = 'bpmn' and e.attributes ->> 'bpm:saga' not in ('true', 'false')
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -3058,12 +2971,11 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
-             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
-             when n.loop is not null then ' is multi-instance, which is not executed.'
-             else ' starts the process, which only a start event does here.' end,
+             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
+             else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -3117,21 +3029,6 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'message', f.message, 'node_id', f.node_id, 'flow_id', f.flow_id, 'line', f.line, 'hint', f.hint) order by f.ord), '[]')
     from unnest(p_findings) with ordinality f (severity, code, message, node_id, flow_id, line, hint, ord)
    where f.severity = p_severity
-$$;
-
--- from 20_catalog/flow_from.sql
--- A flow, now leaving another node.
-create or replace function bpm_core.flow_from(p_flow bpm_core.draft_flow, p_source_id text)
-returns bpm_core.draft_flow
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_flow bpm_core.draft_flow := p_flow;
-begin
-  v_flow.source_id := p_source_id;
-  return v_flow;
-end
 $$;
 
 -- from 20_catalog/flow_rows.sql
@@ -3213,7 +3110,7 @@ language sql immutable parallel safe
 as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
-    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow', 'CompensationThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
@@ -3401,15 +3298,13 @@ $$;
 
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
--- One of compensation begins when that is undone.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.inner_start_kind(p_event text)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
-                       when 'compensate' then 'CompensationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3437,13 +3332,6 @@ create or replace function bpm_core.is_condition(p_tree jsonb)
 returns boolean
 language sql immutable parallel safe
 as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
-
--- from 20_catalog/is_handler.sql
--- Whether an activity is drawn as a compensation handler.
-create or replace function bpm_core.is_handler(p_attributes jsonb)
-returns boolean
-language sql immutable parallel safe
-as $$ select coalesce(lower(btrim(p_attributes ->> 'isForCompensation')) in ('true', '1'), false) $$;
 
 -- from 20_catalog/is_hidden.sql
 -- Whether a value is an encrypted text, of which nothing can be said.
@@ -3602,50 +3490,58 @@ begin
 end
 $$;
 
--- from 20_catalog/lower_compensation.sql
--- Turns what compensation implies into plain nodes. Behind an activity that can be undone stands <id>:mark, which writes down that it was completed. A flow leads
--- from its boundary event to the handler, and from that to <id>:done. Behind a cancel end event stand <id>:compensate and <id>:cancelled.
--- p_drawn: the nodes as drawn, where an activity is not yet inside of its loop. Returns: nodes and flows.
-create or replace function bpm_core.lower_compensation(
-  p_elements bpm_core.bpmn_element[], p_drawn bpm_core.draft_node[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+-- from 20_catalog/loop_node.sql
+-- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
+create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
+returns bpm_core.draft_node
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_node  bpm_core.draft_node;
-  v_throw bpm_core.draft_node;
-  r_pair  record;
+  v_node bpm_core.draft_node := bpm_core.plain_node(
+    p_activity, p_node_id, p_tag, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
+    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
 begin
-  nodes := p_nodes;
-  flows := p_flows;
-  if not exists (select from unnest(p_drawn) n where n.kind in ('CompensationBoundary', 'CompensationThrow', 'CancelEnd')) then
-    return;
-  end if;
-  nodes := array(select bpm_core.name_compensated(n) from unnest(nodes) n);
-  for r_pair in
-    select distinct on (p.process_pos, p.activity_id) p.event_id, a as activity, h as handler, b as boundary
-      from bpm_core.compensation_pairs(p_elements, p_drawn) p
-      join unnest(nodes) a on a.process_pos = p.process_pos and a.node_id = p.activity_id
-      join unnest(nodes) h on h.process_pos = p.process_pos and h.node_id = p.handler_id
-      left join unnest(nodes) b on b.process_pos = p.process_pos and b.node_id = p.event_id and b.tag = 'boundaryEvent'
-     order by p.process_pos, p.activity_id, p.event_id
-  loop
-    select m.nodes, m.flows into nodes, flows
-      from bpm_core.put_mark(nodes, flows, r_pair.activity, r_pair.event_id, (r_pair.handler).node_id) m;
-    if (r_pair.boundary).node_id is not null then
-      select m.nodes, m.flows into nodes, flows from bpm_core.put_handler(nodes, flows, r_pair.boundary, r_pair.handler) m;
+  v_node.name := p_activity.name;
+  v_node.default_ref := p_activity.default_ref;
+  v_node.conditional := p_activity.conditional;
+  v_node.expressions := jsonb_build_object('loop', p_spec);
+  return v_node;
+end
+$$;
+
+-- from 20_catalog/loop_problem.sql
+-- What is wrong about loop characteristics before their expressions are looked at.
+-- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
+create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
+                   where n.name ~ '[$#]\{|^\s*=' limit 1);
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
+      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
+    elsif not p_spec ?| array['while', 'maximum'] then
+      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
+      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
     end if;
-  end loop;
-  foreach v_node in array p_nodes loop
-    continue when v_node.kind is distinct from 'CancelEnd';
-    v_throw := bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1);
-    v_throw.attributes := '{"whole": true}';
-    nodes := nodes || v_throw
-                   || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
-    flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
-                   || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');
-  end loop;
+  elsif not p_spec ?| array['collection', 'cardinality'] then
+    problem := 'it is multi-instance, but says neither over what nor how often';
+    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
+  elsif p_spec ?& array['collection', 'cardinality'] then
+    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
+    hint := 'Remove one.';
+  elsif p_spec ? 'into' <> p_spec ? 'output' then
+    problem := 'its output collection and its output element belong together, and one of them is missing';
+  elsif p_extensions ? 'flowable:variableAggregation' then
+    problem := 'its variable aggregation is not executed';
+    hint := 'Use bpm:outputCollection and bpm:outputElement.';
+  elsif v_name is not null then
+    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
+  end if;
 end
 $$;
 
@@ -3729,14 +3625,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
+-- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -3793,24 +3689,6 @@ begin
     return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
   end if;
   return case when p_value is not null then 'null'::jsonb end;
-end
-$$;
-
--- from 20_catalog/name_compensated.sql
--- A node; a throw event with the activity it compensates, if it names one, among its attributes.
-create or replace function bpm_core.name_compensated(p_node bpm_core.draft_node)
-returns bpm_core.draft_node
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node     bpm_core.draft_node := p_node;
-  v_activity text := bpm_core.local_reference(p_node.definition ->> 'activityRef');
-begin
-  if v_node.kind = 'CompensationThrow' and v_activity is not null then
-    v_node.attributes := v_node.attributes || jsonb_build_object('activity', v_activity);
-  end if;
-  return v_node;
 end
 $$;
 
@@ -3932,6 +3810,21 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
+-- from 20_catalog/output_names.sql
+-- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
+-- Returns:  jsonb {names, simple: it is one path and nothing else}.
+create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
+   cross join lateral (select p.path ->> 0 as name) n
+   where n.name is not null and n.name <> all (array_remove(p_known, null))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
+$$;
+
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3946,13 +3839,11 @@ as $$
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
-    when 'subProcess' then array['bpm:saga']
-    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -4283,6 +4174,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value
@@ -4855,24 +4751,26 @@ begin
 end
 $$;
 
--- from 20_catalog/put_handler.sql
--- Leads a flow from a compensation boundary event to its handler, or to what that stands in as a loop, and from there to <id>:done.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_handler(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_event bpm_core.draft_node, p_handler bpm_core.draft_node,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+-- from 20_catalog/put_in_loop.sql
+-- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
+-- p_around: the node the activity is put into; p_host: the one its host is put into.
+create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
+returns bpm_core.draft_node
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_done  text := p_handler.node_id || ':done';
-  v_enter text := coalesce((select n.node_id from unnest(p_nodes) n
-                             where n.process_pos = p_handler.process_pos and n.node_id in (p_handler.node_id || ':multi', p_handler.node_id || ':loop')),
-                           p_handler.node_id);
+  v_node bpm_core.draft_node := p_node;
 begin
-  nodes := p_nodes || bpm_core.plain_node(p_event, v_done, 'endEvent', 'CompensationDone', p_event.scope_id, 1, 0);
-  flows := p_flows || bpm_core.plain_flow(p_event, p_event.node_id || ':undo-flow', p_event.node_id, v_enter)
-                   || bpm_core.plain_flow(p_event, v_done || '-flow', v_enter, v_done);
+  if p_around is not null then
+    v_node.scope_id := p_around;
+    v_node.default_ref := null;
+    v_node.incoming := 1;
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+  end if;
+  v_node.attached_to := coalesce(p_host, v_node.attached_to);
+  return v_node;
 end
 $$;
 
@@ -4898,35 +4796,6 @@ begin
     v_node.attached_to := p_body;
   end if;
   return v_node;
-end
-$$;
-
--- from 20_catalog/put_mark.sql
--- Puts <id>:mark behind an activity, which takes its outgoing flows over.
--- Returns:  nodes and flows.
-create or replace function bpm_core.put_mark(
-  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_activity bpm_core.draft_node, p_event_id text, p_handler_id text,
-  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_node bpm_core.draft_node := p_activity;
-  v_mark bpm_core.draft_node;
-begin
-  v_mark := bpm_core.plain_node(p_activity, p_activity.node_id || ':mark', 'intermediateThrowEvent', 'CompensationMark', p_activity.scope_id, 1, p_activity.outgoing);
-  v_mark.conditional := p_activity.conditional;
-  v_mark.default_ref := p_activity.default_ref;
-  v_mark.attributes := jsonb_build_object('activity', p_activity.node_id, 'event', p_event_id, 'handler', p_handler_id);
-  v_node.outgoing := 1;
-  v_node.conditional := 0;
-  v_node.default_ref := null;
-  nodes := array(
-    select case when n.process_pos = v_node.process_pos and n.node_id = v_node.node_id then v_node else n::bpm_core.draft_node end from unnest(p_nodes) n) || v_mark;
-  flows := array(
-    select case when f.process_pos = v_node.process_pos and f.source_id = v_node.node_id then bpm_core.flow_from(f, v_mark.node_id) else f::bpm_core.draft_flow end
-      from unnest(p_flows) f)
-    || bpm_core.plain_flow(p_activity, v_mark.node_id || '-flow', v_node.node_id, v_mark.node_id);
 end
 $$;
 
@@ -5249,7 +5118,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -5277,7 +5147,12 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5727,6 +5602,51 @@ begin
 end
 $$;
 
+-- from 20_catalog/wrap_loops.sql
+-- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
+-- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_loops(
+  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, n.loop as tag, d.spec,
+           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
+  node as (
+    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
+                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.pos as ord, 0 as added
+      from unnest(p_nodes) n
+      left join loop l on l.pos = n.pos and n.loop is not null
+      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
+    union all
+    select a.node, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.loop_node(l.node, l.around, l.tag, l.spec), 1),
+       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
+       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
+  flow as (
+    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
+               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.pos as ord, 0 as added
+      from unnest(p_flows) f
+      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
+      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
+    union all
+    select a.flow, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
+       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
+  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
+         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
+$$;
+
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -6149,6 +6069,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.continue_loops(p_tenant_id, v_some);
+  end if;
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
@@ -6377,6 +6301,59 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_loops.sql
+-- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
+-- goes on.
+-- Returns:  moving[], the tokens of the items and the hosts that go on.
+-- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
+create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_plans bpm_core.loop_plan[];
+begin
+  v_plans := array(
+    select p
+      from unnest(p_plans) p
+     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
+     where t.state = 'Waiting');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
+    from unnest(v_plans) p;
+  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
+  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
+    from unnest(v_plans) p
+   where p.total > 0;
+  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
+  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
+    from unnest(v_plans) p
+   cross join lateral (
+     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
+       from jsonb_array_elements(p.items) with ordinality i(value, ord)
+      where (i.ord - 1) / 1000 >= p.created / 1000
+      group by (i.ord - 1) / 1000) e
+   where p.created < p.total and p.items is not null;
+  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
+                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
+  return bpm_core.open_items(array(
+           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
+             from unnest(v_plans) p
+            cross join lateral (
+              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
+              union all
+              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
+         || bpm_core.finish_loops(array(
+           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
+end
+$$;
+
 -- from 40_flow/blocks_join.sql
 -- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
 create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
@@ -6549,7 +6526,7 @@ $$;
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6574,7 +6551,11 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
 end
 $$;
@@ -6730,50 +6711,6 @@ begin
 end
 $$;
 
--- from 40_flow/claim_compensations.sql
--- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope; those of a saga and of a
--- cancelled transaction also what was completed in a part that was interrupted. What another thrower that is still there has taken stays with that.
--- Writes:   compensation_record.
-create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_drawn    jsonb;
-  v_activity text;
-  v_whole    boolean;
-  v_scopes   uuid[];
-  v_inside   uuid[] := '{}'::uuid[];
-begin
-  v_drawn := (select n.attributes -> 'drawn' from bpm_core.workflow_node n
-               where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
-  v_activity := v_drawn ->> 'activity';
-  v_whole := coalesce(v_drawn ? 'whole', false);
-  v_scopes := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower), v_whole);
-  if v_activity is not null then
-    -- Of a sub-process without a handler of its own, what is inside.
-    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
-      select k.id
-        from unnest(v_scopes) k(id)
-       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
-       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')), false);
-  end if;
-  update bpm_core.compensation_record r
-     set thrower_token_id = p_thrower.token_id
-    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
-           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
-   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
-     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
-     -- A thrower at work hosts a handler at any time.
-     and not exists (select from (select h.state, h.is_copy from bpm_core.scope h where h.host_token_id = c.thrower_token_id offset 0) h
-                      where h.state = 'Open' and h.is_copy);
-end
-$$;
-
 -- from 40_flow/clear_joins.sql
 -- Takes what these ended tokens had brought to joins out of the rounds that are collected. Their scope may stay open (an interrupting event
 -- sub-process emptied it): without this the dead would count among those that wait.
@@ -6921,7 +6858,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes and cancel_scopes.
+-- Writes:   as empty_scopes, cancel_scopes and drop_loops.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -6942,6 +6879,7 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
+  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -7017,40 +6955,35 @@ begin
 end
 $$;
 
--- from 40_flow/compensated_scopes.sql
--- Which scopes a thrower compensates: its own. Inside an event sub-process also the scope around; where that was begun by compensation, the one that was
--- completed.
--- Returns:  uuid[], without the completed scopes below.
-create or replace function bpm_core.compensated_scopes(p_thrower bpm_core.moving)
-returns uuid[]
-language plpgsql stable
+-- from 40_flow/complete_items.sql
+-- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
+returns void
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_scopes uuid[] := array[p_thrower.scope_id];
-  v_scope  uuid := p_thrower.scope_id;
-  v_by     boolean := false;
-  r_scope  record;
+  v_now timestamptz := bpm_core.now();
 begin
-  while v_scope <> bpm_core.root_scope() loop
-    select coalesce(s.parent_scope_id, bpm_core.root_scope()) as parent_id, s.is_copy, n.kind = 'EventSubProcess' as by_event
-      into r_scope
-      from bpm_core.scope s
-     cross join lateral (select n.kind from bpm_core.workflow_node n
-                          where n.tenant_id = s.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = s.node_id offset 0) n
-     where s.tenant_id = p_thrower.tenant_id and s.id = v_scope;
-    if v_by and r_scope.is_copy then
-      return v_scopes || array(select r.inner_scope_id from bpm_core.compensation_record r where r.handler_scope_id = v_scope);
-    end if;
-    exit when not r_scope.by_event;
-    v_by := true;
-    v_scope := r_scope.parent_id;
-    v_scopes := v_scopes || v_scope;
-  end loop;
-  return v_scopes;
+  update bpm_core.token t
+     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_items) i
+   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
+    from unnest(p_items) i;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  update bpm_core.scope s
+     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
+    from unnest(p_items) i
+   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
 end
 $$;
 
@@ -7083,49 +7016,31 @@ begin
 end
 $$;
 
--- from 40_flow/completed_scopes.sql
--- The given scopes, and those completed inside of them, however deep. Left out are what a sub-process undoes by a handler of its own, handlers themselves, and
--- the items of a loop that still goes on. p_whole: also what was interrupted inside, where something was completed before.
--- Returns:  uuid[].
-create or replace function bpm_core.completed_scopes(p_tenant_id text, p_instance_id uuid, p_scopes uuid[], p_whole boolean)
-returns uuid[]
-language plpgsql stable
+-- from 40_flow/continue_later.sql
+-- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
+-- Writes:   inbox.
+create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
+returns void
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_scopes uuid[] := p_scopes;
-  v_level  uuid[] := p_scopes;
 begin
-  while cardinality(v_level) > 0 loop
-    v_level := array(
-      select s.id
-        from (select p.tenant_id, p.id, p.state, p.is_copy, p.node_id, p.host_token_id
-                from unnest(v_level) k(id)
-               cross join lateral (select p.* from bpm_core.scope p where p.parent_scope_id = k.id offset 0) p
-               union all
-              select r.tenant_id, r.id, r.state, r.is_copy, r.node_id, r.host_token_id
-                from (select p.* from bpm_core.scope p where p.workflow_instance_id = p_instance_id offset 0) r
-               where bpm_core.root_scope() = any (v_level) and r.parent_scope_id is null) s
-       where s.tenant_id = p_tenant_id and not s.is_copy
-         and (p_whole and s.state <> 'Open' or s.state = 'Completed' and (s.node_id !~ ':(multi|loop)$' or not exists (
-                select from (select t.state, t.node_id from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-                 where t.state not in ('Completed', 'Terminated') and t.node_id = s.node_id)))
-         and not exists (select from bpm_core.compensation_record r where r.inner_scope_id = s.id));
-    v_scopes := v_scopes || v_level;
-  end loop;
-  return v_scopes;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
+         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
+    from unnest(p_plans) p;
 end
 $$;
 
--- from 40_flow/continue_compensations.sql
--- What follows when handlers have ended: their records are Completed, and the next handler of each thrower begins, or the thrower moves on.
--- p_throwers: the hosts of the scopes that ended, in the order of p_scopes. Returns: moving[], leaving. Writes: compensation_record, history_event, what
--- run_compensation writes.
-create or replace function bpm_core.continue_compensations(p_throwers bpm_core.moving[], p_scopes uuid[])
-returns bpm_core.moving[]
+-- from 40_flow/continue_loops.sql
+-- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
+-- meanwhile is passed over.
+-- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
+create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -7133,24 +7048,44 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_thrower bpm_core.moving;
-  r_record  record;
+  v_chunk constant integer := 1000;
+  v_plans bpm_core.loop_plan[];
+  v_more  bpm_core.loop_plan[];
 begin
-  for v_n in 1 .. cardinality(p_throwers) loop
-    v_thrower := p_throwers[v_n];
-    update bpm_core.compensation_record r
-       set status = 'Completed', ended_at = bpm_core.now()
-      from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = p_scopes[v_n] offset 0) c
-     where r.tenant_id = c.tenant_id and r.id = c.id
-    returning r.id, r.node_id, r.position into r_record;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
-            jsonb_build_object('record', r_record.id, 'position', r_record.position, 'visit', (
-              select t.visit from bpm_core.token t where t.tenant_id = v_thrower.tenant_id and t.id = v_thrower.token_id)));
-    v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
-  end loop;
-  return v_leaving;
+  v_plans := array(
+    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
+               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
+      from unnest(p_rows) r
+     cross join lateral (select m.* from bpm_core.multi_instance m
+                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
+     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
+  if cardinality(v_plans) = 0 then
+    return;
+  end if;
+  -- items: how many of each begin now.
+  v_plans := array(
+    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
+               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
+      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
+  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  update bpm_core.multi_instance m
+     set created = m.created + p.items::integer
+    from unnest(v_plans) p
+   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
+  if cardinality(v_more) > 0 then
+    perform bpm_core.continue_later(v_more);
+  end if;
+  perform bpm_core.advance_isolated(bpm_core.open_items(array(
+    select row(p.host, p.visit, p.steps, e.index, p.total,
+               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
+      from unnest(v_plans) p
+     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -7246,6 +7181,37 @@ begin
 end
 $$;
 
+-- from 40_flow/count_items.sql
+-- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
+-- is counted as begun.
+-- Returns:  loop_state[]. Writes: multi_instance.
+create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
+returns bpm_core.loop_state[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts bpm_core.loop_state[];
+begin
+  v_hosts := array(
+    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
+               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
+      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
+                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
+                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
+              from unnest(p_items) i
+             group by (i.host).token_id) g);
+  update bpm_core.multi_instance m
+     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
+    from unnest(v_hosts) h
+   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
+  return v_hosts;
+end
+$$;
+
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
@@ -7301,12 +7267,12 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -7371,7 +7337,8 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
+     or bpm_core.redo_scope_outputs(p_incident) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7450,6 +7417,29 @@ begin
       from unnest(p_moving) m
       join bpm_core.token t on t.tenant_id = m.tenant_id and t.id = m.token_id
      where t.state not in ('Completed', 'Terminated'));
+end
+$$;
+
+-- from 40_flow/drop_loops.sql
+-- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
+-- Writes:   multi_instance, multi_instance_part.
+create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  delete from bpm_core.multi_instance m
+   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  if found then
+    delete from bpm_core.multi_instance_part p
+     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+  end if;
 end
 $$;
 
@@ -7548,8 +7538,8 @@ $$;
 -- from 40_flow/end_scopes.sql
 -- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
--- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving; of compensation handlers what continue_compensations gives.
--- Writes:   scope, token, timer, subscription, history_event; what continue_compensations writes.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7559,17 +7549,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz := bpm_core.now();
-  v_leaving  bpm_core.moving[];
-  v_handlers uuid[];
-  v_others   integer;
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
 begin
   with ended as (
     update bpm_core.scope s
        set state = 'Completed'
       from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
      where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
-    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id, s.is_copy),
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
   host as materialized (
     select e.*, w.workflow_version_id, x.steps
       from ended e
@@ -7589,20 +7577,14 @@ begin
     select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
-                       h.node_id, null, null)::bpm_core.moving order by h.is_copy, h.id),
-         array_agg(h.id order by h.id) filter (where h.is_copy)
-    into v_leaving, v_handlers
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
     from host h;
   if v_leaving is null then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-  if v_handlers is null then
-    return v_leaving;
-  end if;
-  -- The last ones are throwers, whose handlers ended: there may be more to undo.
-  v_others := cardinality(v_leaving) - cardinality(v_handlers);
-  return v_leaving[ : v_others] || bpm_core.continue_compensations(v_leaving[v_others + 1 : ], v_handlers);
+  return v_leaving;
 end
 $$;
 
@@ -7634,119 +7616,6 @@ begin
     v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
   end if;
   return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
-end
-$$;
-
--- from 40_flow/enter_cancel_ends.sql
--- KIND cancel end event. Lowered to three nodes: the event itself ends everything else in the transaction and what waits for it, a throw behind it compensates,
--- and a last node of this kind lets the host leave by its cancel boundary event.
--- Returns:  moving[], leaving. Writes: what complete_tokens, empty_scopes, close_events, bear_tokens, close_waits write.
-create or replace function bpm_core.enter_cancel_ends(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving  bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token    bpm_core.moving;
-  v_host     bpm_core.moving;
-  v_boundary text;
-begin
-  foreach v_token in array p_arriving loop
-    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
-    perform bpm_core.complete_tokens(array[v_token]);
-    v_host := (
-      select row(t.tenant_id, t.workflow_instance_id, v_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.scope s
-       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-       where s.tenant_id = v_token.tenant_id and s.id = v_token.scope_id);
-    if exists (select from bpm_core.workflow_flow f
-                where f.tenant_id = v_token.tenant_id and f.workflow_version_id = v_token.version_id and f.source_id = v_token.node_id) then
-      perform bpm_core.empty_scopes(v_token.tenant_id, array[v_token.scope_id]);
-      -- Nothing outside may end it half way: it leaves by its cancel boundary, or by an error of a handler.
-      perform bpm_core.close_events(v_token.tenant_id, array[v_host.token_id]);
-      v_leaving := v_leaving || bpm_core.bear_tokens(array[v_token]);
-      continue;
-    end if;
-    v_boundary := (select n.node_id from bpm_core.workflow_node n
-                    where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-                      and n.kind = 'CancelBoundary' limit 1);
-    perform bpm_core.close_waits(array[v_host]);
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values (v_host.tenant_id, v_host.instance_id, bpm_core.now(), 'TransactionCancelled', v_host.token_id, v_boundary, jsonb_build_object('host', v_host.node_id));
-    v_leaving := v_leaving || row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, v_boundary,
-                                  null, null)::bpm_core.moving;
-  end loop;
-  return v_leaving;
-end
-$$;
-
--- from 40_flow/enter_compensation_marks.sql
--- KIND compensation mark: behind an activity that has a compensation handler. Writes down that the activity is completed, with the variables it leaves
--- behind (of a sub-process those declared inside too), and passes on. Positions grow in the order of completion.
--- Returns:  moving[], leaving. Writes: compensation_record, history_event.
-create or replace function bpm_core.enter_compensation_marks(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with marked as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, bpm_core.new_id() as record_id, n.mark, i.inner_id, v.variables,
-           (l.position + row_number() over (partition by a.instance_id order by a.ord))::integer as position
-      from unnest(p_arriving) with ordinality a(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, ord)
-     cross join lateral (select n.attributes -> 'drawn' as mark from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-     cross join lateral (select coalesce(max(r.position), 0) as position from bpm_core.compensation_record r
-                          where r.workflow_instance_id = a.instance_id offset 0) l
-      left join lateral (select s.id as inner_id from (select s.id, s.node_id, s.state from bpm_core.scope s where s.host_token_id = a.token_id offset 0) s
-                          where s.node_id = n.mark ->> 'activity' and s.state = 'Completed' order by s.id desc limit 1) i on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, coalesce(i.inner_id, a.scope_id)) v),
-  kept as (
-    insert into bpm_core.compensation_record (
-      tenant_id, id, workflow_instance_id, scope_id, inner_scope_id, node_id, event_id, handler_ref, position, snapshot, recorded_at)
-    select m.tenant_id, m.record_id, m.instance_id, m.scope_id, m.inner_id, m.mark ->> 'activity', m.mark ->> 'event', m.mark ->> 'handler', m.position,
-           m.variables, v_now
-      from marked m)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select m.tenant_id, m.instance_id, v_now, 'CompensationRecorded', m.token_id, m.node_id,
-         jsonb_build_object('record', m.record_id, 'activity', m.mark -> 'activity', 'position', m.position)
-    from marked m;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
-end
-$$;
-
--- from 40_flow/enter_compensation_throws.sql
--- KIND compensation throw: takes the records it compensates for itself and waits, as the host of one handler after the other. Nothing to compensate: moves on.
--- Returns:  moving[], the tokens in the handlers, leaving their events; throwers that move on. Writes: token, what claim_compensations and run_compensation write.
-create or replace function bpm_core.enter_compensation_throws(p_arriving bpm_core.moving[])
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_token   bpm_core.moving;
-begin
-  perform bpm_core.host_tokens(p_arriving);
-  foreach v_token in array p_arriving loop
-    perform bpm_core.claim_compensations(v_token);
-    v_leaving := v_leaving || bpm_core.run_compensation(v_token, null);
-  end loop;
-  return v_leaving;
 end
 $$;
 
@@ -7809,7 +7678,8 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -7817,9 +7687,8 @@ $$;
 
 -- from 40_flow/enter_error_ends.sql
 -- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
--- caller catches it. Nobody does: an incident on the token. At the end of the compensation of a saga it is the error that began that; when nobody
--- catches what a process that is a saga throws, the instance is Failed.
--- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown, open_incidents and fail_instances write.
+-- caller catches it. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7834,22 +7703,17 @@ declare
 begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught
     from bpm_core.catch_thrown(array(
-      select row(case when n.attributes @> '{"drawn": {"saga": "process"}}' then 1 else 0 end, a, coalesce(n.error_code, s.error ->> 'code'),
-                 s.error ->> 'message')::bpm_core.thrown
+      select row(0, a, n.error_code, null)::bpm_core.thrown
         from unnest(p_arriving) a
-       cross join lateral (select n.error_code, n.attributes from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
-        left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
     v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
-  perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
-     from unnest(v_uncaught) u
-    where u.handle = 1;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
-      from unnest(v_uncaught) u where u.handle = 0));
+      from unnest(v_uncaught) u));
   return v_leaving;
 end
 $$;
@@ -8100,6 +7964,50 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_item_ends.sql
+-- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
+-- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
+-- at its end and asks again when the incident is resolved.
+-- Returns:  moving[], the tokens of the next items and the hosts that go on.
+-- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
+create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
+  v_hosts  bpm_core.loop_state[];
+  v_closed uuid[];
+  v_alive  uuid[];
+begin
+  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
+    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
+    -- Judged again, since the counters the others saw had those in them.
+    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
+  elsif cardinality(v_items) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.complete_items(v_items);
+  v_hosts := bpm_core.count_items(v_items);
+  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
+  if cardinality(v_closed) > 0 then
+    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
+    -- What was closed may have held others of these hosts.
+    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
+    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
+  end if;
+  return bpm_core.open_items(array(
+           select row(h.host, h.visit, h.steps, h.done, h.total,
+                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
+             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
+         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
+end
+$$;
+
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -8115,6 +8023,32 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
+end
+$$;
+
+-- from 40_flow/enter_multi_instances.sql
+-- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
+-- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
+-- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
+-- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
+create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_plans bpm_core.loop_plan[];
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_plans := bpm_core.plan_loops(p_arriving);
+  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
+  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
+  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
+  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -8148,7 +8082,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent', 'CompensationDone' then
+    when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -8172,12 +8106,10 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
-    when 'CompensationMark' then
-      return bpm_core.enter_compensation_marks(p_arriving);
-    when 'CompensationThrow' then
-      return bpm_core.enter_compensation_throws(p_arriving);
-    when 'CancelEnd' then
-      return bpm_core.enter_cancel_ends(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
@@ -8381,7 +8313,7 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
 
@@ -8427,42 +8359,6 @@ begin
 end
 $$;
 
--- from 40_flow/fail_compensations.sql
--- Records whose handler threw something that is caught outside of it are Failed: it is neither done nor done again. What else its thrower had taken stays
--- Pending.
--- p_thrown_at: the token in the handler; p_host: where it is caught. Writes: compensation_record, history_event.
-create or replace function bpm_core.fail_compensations(p_thrown_at bpm_core.moving, p_host bpm_core.moving)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_scope uuid := p_thrown_at.scope_id;
-  r_scope record;
-begin
-  while v_scope not in (p_host.scope_id, bpm_core.root_scope()) loop
-    select s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_thrown_at.tenant_id and s.id = v_scope;
-    if r_scope.is_copy then
-      with failed as (
-        update bpm_core.compensation_record r
-           set status = 'Failed', ended_at = bpm_core.now()
-          from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = v_scope offset 0) c
-         where r.tenant_id = c.tenant_id and r.id = c.id
-        returning r.tenant_id, r.workflow_instance_id, r.id, r.node_id, r.position, r.thrower_token_id)
-      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-      select f.tenant_id, f.workflow_instance_id, bpm_core.now(), 'CompensationFailed', f.thrower_token_id, f.node_id,
-             jsonb_build_object('record', f.id, 'position', f.position, 'visit', t.visit)
-        from failed f
-       cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = f.tenant_id and t.id = f.thrower_token_id offset 0) t;
-    end if;
-    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
-  end loop;
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -8482,7 +8378,7 @@ $$;
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
--- of its own scope catches it. A saga catches last what nothing else inside it does, but not what its own compensation throws.
+-- of its own scope catches it.
 -- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
 create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
 returns bpm_core.catch
@@ -8496,16 +8392,14 @@ declare
   v_catch  bpm_core.catch;
   v_host   bpm_core.moving := p_token;
   v_inside boolean := false;
-  v_from   text := ':saga';
 begin
   loop
     select n.node_id, n.interrupting, n.element = 'startEvent'
       into v_catch.node_id, v_catch.interrupting, v_catch.is_start
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code)
-       and (v_inside or n.element <> 'startEvent' or n.node_id like '%:saga-start' and v_from not like '%:saga')
-     order by n.element = 'startEvent' desc, n.error_code nulls last, n.node_id like '%:saga-start'
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
      limit 1;
     if found then
       v_catch.host := v_host;
@@ -8516,7 +8410,6 @@ begin
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
     v_inside := coalesce(v_inside, true);
-    v_from := v_host.node_id;
     -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
@@ -8528,43 +8421,46 @@ begin
 end
 $$;
 
--- from 40_flow/find_saga.sql
--- The nearest saga around a token that a failure there brings to compensation. A failure inside a compensation handler is for a person: an incident.
--- Returns:  catch, of its start event; null fields when there is none.
-create or replace function bpm_core.find_saga(p_token bpm_core.moving)
-returns bpm_core.catch
-language plpgsql stable
+-- from 40_flow/finish_loops.sql
+-- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
+-- the host goes on.
+-- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
+create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
+returns bpm_core.moving[]
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_catch bpm_core.catch;
-  v_from  bpm_core.moving := p_token;
-  v_copy  boolean;
+  v_now    timestamptz := bpm_core.now();
+  v_tenant text := ((p_hosts[1]).host).tenant_id;
+  v_hosts  uuid[];
+  v_host   bpm_core.loop_state;
 begin
-  while v_from.scope_id <> bpm_core.root_scope() loop
-    select s.is_copy, row(t.tenant_id, t.workflow_instance_id, p_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-      into v_copy, v_catch.host
-      from bpm_core.scope s
-     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
-     where s.tenant_id = p_token.tenant_id and s.id = v_from.scope_id;
-    exit when v_copy;
-    v_catch.node_id := (
-      select n.node_id
-        from (select n.node_id from bpm_core.workflow_node n
-               where n.attached_to = (v_catch.host).node_id and n.workflow_version_id = p_token.version_id and n.tenant_id = p_token.tenant_id offset 0) n
-       where n.node_id like '%:saga-start');
-    -- What the compensation of a saga itself meets is not for that saga.
-    if v_catch.node_id is not null and v_from.node_id not like '%:saga' then
-      v_catch.interrupting := true;
-      v_catch.is_start := true;
-      return v_catch;
-    end if;
-    v_from := v_catch.host;
+  if coalesce(cardinality(p_hosts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
+  update bpm_core.token t
+     set steps = h.steps
+    from unnest(p_hosts) h
+   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
+    from unnest(p_hosts) h
+   where not h.spec ? 'into';
+  foreach v_host in array p_hosts loop
+    continue when not v_host.spec ? 'into';
+    perform bpm_core.keep_output(v_host, v_now);
   end loop;
-  return null;
+  perform bpm_core.drop_loops(v_tenant, v_hosts);
+  perform bpm_core.close_events(v_tenant, v_hosts);
+  return array(
+    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
+      from unnest(p_hosts) h);
 end
 $$;
 
@@ -8984,7 +8880,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -9272,6 +9168,87 @@ begin
 end
 $$;
 
+-- from 40_flow/item_trouble.sql
+-- Why an item of a multi-instance or a turn of a loop cannot end.
+-- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
+create or replace function bpm_core.item_trouble(
+  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_source text;
+begin
+  if p_verdict is null then
+    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
+    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_spec ? 'output' and p_output is null then
+    v_source := p_spec #>> '{output,source}';
+    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_too_large then
+    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
+               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
+  end if;
+  return null;
+end
+$$;
+
+-- from 40_flow/judge_items.sql
+-- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
+-- and the counters as they are with it.
+-- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
+create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
+returns bpm_core.item_end[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
+begin
+  return array(
+    with item as materialized (
+      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
+             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
+             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
+             m.done as before, row_number() over (partition by h.id order by a.ordinality) as nth, m.output_bytes, s.variables as own
+        from unnest(p_arriving) with ordinality a
+       cross join lateral (select s.host_token_id, s.variables from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
+       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
+       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
+    -- Of all variables only those asked for, and once per host: a large collection among them would be copied for every item.
+    asked as materialized (
+      select i.*, first_value(v.variables) over (partition by (i.host).token_id order by i.nth) || i.own as variables
+        from item i
+        left join lateral (
+          select (select coalesce(jsonb_object_agg(k.name, v.variables -> k.name), '{}')
+                    from jsonb_array_elements_text(i.spec -> 'names') k(name) where v.variables ? k.name) as variables
+            from bpm_core.token_variables((i.host).tenant_id, (i.host).instance_id, (i.host).scope_id) v
+           where i.nth = 1 and i.spec ?| array['until', 'while', 'output']) v on true),
+    judged as materialized (
+      select a.*,
+             case when a.spec ? 'until' then bpm_core.evaluate_condition(a.spec #> '{until,tree}', a.variables || bpm_core.loop_counters(a.mode, a.total, a.before + a.nth))
+                  when a.spec ? 'while' then bpm_core.evaluate_condition(a.spec #> '{while,tree}', a.variables || jsonb_build_object(a.spec ->> 'counter', a.before + a.nth))
+                  else a.mode = 'Loop' end as verdict,
+             case when a.spec ? 'output' then bpm_core.evaluate(a.spec #> '{output,tree}', a.variables) end as output
+        from asked a),
+    weighed as (
+      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
+    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
+               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
+      from weighed w
+     order by w.ord);
+end
+$$;
+
 -- from 40_flow/keep_message.sql
 -- Stores a message under the lock of its key, as buffered for now.
 -- Returns:  uuid; null when its message_id is known. Writes: message.
@@ -9294,6 +9271,40 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
+end
+$$;
+
+-- from 40_flow/keep_output.sql
+-- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
+-- Writes:   scope or workflow_instance (variables), history_event.
+create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host  bpm_core.moving := p_host.host;
+  v_patch jsonb;
+begin
+  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
+    into v_patch
+    from (select s.mi_index as index, s.output
+            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
+           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
+          union all
+          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
+          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
+  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
+  if v_patch <> '{}' then
+    update bpm_core.workflow_instance w
+       set variables = w.variables || v_patch
+     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
+  end if;
 end
 $$;
 
@@ -9563,7 +9574,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
@@ -9645,6 +9656,184 @@ begin
   for v_hash in select distinct h.hash from unnest(p_hashes) h(hash) order by h.hash loop
     perform pg_advisory_xact_lock(v_hash);
   end loop;
+end
+$$;
+
+-- from 40_flow/loop_counters.sql
+-- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
+create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
+returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
+                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
+                            'numberOfTerminatedInstances', 0)
+    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
+$$;
+
+-- from 40_flow/loop_declared.sql
+-- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
+-- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
+-- Returns:  jsonb object, all null.
+create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select case when not p_spec ? 'output' then '{}'::jsonb else (
+    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
+      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
+     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
+$$;
+
+-- from 40_flow/loop_element.sql
+-- The element of a frozen collection that belongs to one item.
+-- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
+create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not p_spec ?& array['collection', 'element'] then
+    return null;
+  end if;
+  return (
+    select p.items -> (p_index % 1000)
+      from bpm_core.multi_instance_part p
+     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
+end
+$$;
+
+-- from 40_flow/loop_total.sql
+-- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
+-- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
+create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
+returns integer
+language sql immutable
+as $$
+  select case
+    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
+    when p_spec ? 'cardinality' then case
+      when jsonb_typeof(p_value) <> 'number' then null
+      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
+    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
+    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
+  end
+$$;
+
+-- from 40_flow/loop_trouble.sql
+-- Why a multi-instance or loop cannot begin, with the values seen.
+-- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
+create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit  constant integer := 150000;
+  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
+  v_source text := p_spec #>> array[v_what, 'source'];
+  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
+  v_detail jsonb;
+begin
+  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
+    return null;
+  end if;
+  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
+  if v_what = 'while' then
+    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
+  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
+    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
+                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
+               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
+  end if;
+  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
+               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
+             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
+end
+$$;
+
+-- from 40_flow/loop_value.sql
+-- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
+-- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
+create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql volatile
+as $$
+  select case
+    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
+    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
+    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
+  end
+$$;
+
+-- from 40_flow/loop_variables.sql
+-- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
+create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
+         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
+$$;
+
+-- from 40_flow/map_scope_outputs.sql
+-- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
+-- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
+-- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
+-- Writes:   scope, workflow_instance, history_event; token, incident.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
+  r_host    record;
+  r_mapped  record;
+begin
+  -- One by one, for a patch changes what the next mapping sees.
+  for r_host in
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
+      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
+     where n.outputs is not null
+     order by l.n
+  loop
+    select m.mapped, m.problem, m.detail
+      into r_mapped
+      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
+     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
+    if r_mapped.problem is not null then
+      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
+    else
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
+              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
+              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
+      update bpm_core.workflow_instance w
+         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
+       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
+    end if;
+  end loop;
+  if cardinality(v_stopped) = 0 then
+    return p_leaving;
+  end if;
+  perform bpm_core.open_incidents(v_stopped);
+  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
 end
 $$;
 
@@ -10004,52 +10193,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_handler.sql
--- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
--- Returns:  moving[], the token born, leaving the event that begins the handler.
--- Writes:   scope, compensation_record, history_event, token, workflow_instance (live_tokens).
-create or replace function bpm_core.open_handler(p_record bpm_core.compensation_record, p_thrower bpm_core.moving)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now   timestamptz := bpm_core.now();
-  v_scope uuid := bpm_core.new_id();
-  v_born  bpm_core.moving[];
-begin
-  insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, is_copy)
-  values (p_record.tenant_id, v_scope, p_record.workflow_instance_id, nullif(p_thrower.scope_id, bpm_core.root_scope()), p_thrower.node_id,
-          p_thrower.token_id, p_record.snapshot, true);
-  update bpm_core.compensation_record r
-     set handler_scope_id = v_scope
-   where r.tenant_id = p_record.tenant_id and r.id = p_record.id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'ScopeOpened', p_thrower.token_id, p_thrower.node_id, jsonb_build_object('scope', v_scope)),
-         (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'CompensationStarted', p_thrower.token_id, p_record.node_id,
-          jsonb_build_object('record', p_record.id, 'position', p_record.position, 'handler', p_record.handler_ref, 'scope', v_scope, 'visit', (
-            select t.visit from bpm_core.token t where t.tenant_id = p_thrower.tenant_id and t.id = p_thrower.token_id)));
-  if exists (select from bpm_core.workflow_node n
-              where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_record.event_id
-                and n.element = 'startEvent') then
-    v_born := bpm_core.start_event_subs(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id,
-                                                  p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving], false);
-  else
-    v_born := bpm_core.bear_tokens(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, v_scope,
-                                             p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving]);
-  end if;
-  update bpm_core.token t
-     set mode = 'Compensation', steps = h.steps
-    from (select b.tenant_id, b.token_id from unnest(v_born) b) b
-   cross join lateral (select k.steps from bpm_core.token k where k.tenant_id = b.tenant_id and k.id = p_thrower.token_id offset 0) h
-   where t.tenant_id = b.tenant_id and t.id = b.token_id;
-  return v_born;
-end
-$$;
-
 -- from 40_flow/open_incidents.sql
 -- Stops tokens that cannot go on: each becomes Failed (still live) where it stands, with one incident that says why.
 -- Returns:  the incidents. Writes: token, incident, history_event. The instances are locked.
@@ -10086,6 +10229,55 @@ begin
 end
 $$;
 
+-- from 40_flow/open_items.sql
+-- Opens a scope for each item, with its own variables and a token that leaves the start inside.
+-- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_items), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  with item as materialized (
+    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
+           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_items) i),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
+    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
+           nullif(i.total, 2147483647), i.visit
+      from item i),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
+      from item i),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
+           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
+      from item i),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from item i;
+  return v_born;
+end
+$$;
+
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -10116,6 +10308,12 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
+        ('loops', array(
+          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
+                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
+            from bpm_core.multi_instance m
+           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -10150,7 +10348,8 @@ $$;
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+-- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10160,24 +10359,35 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_born     bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
 begin
-  with opened as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+  with host as materialized (
+    select h.*, t.steps, m.mapped, m.problem, m.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (select m.*
+                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+                          where n.inputs is not null offset 0) m on true
+     where t.state = 'Waiting'),
+  opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
+      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     where t.state = 'Waiting'),
+     where h.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -10195,9 +10405,14 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from opened o;
+  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
+         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
+                                                 h.problem, h.detail)) from host h where h.problem is not null)
+    into v_born, v_troubles;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -10462,7 +10677,7 @@ end
 $$;
 
 -- from 40_flow/patch_scopes.sql
--- Patches the scopes around a token: each key goes to the nearest that declares it. From the copy a compensation handler has of them it goes on outwards.
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
 create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
 returns jsonb
@@ -10479,13 +10694,13 @@ declare
   r_scope record;
 begin
   while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
     v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
     if cardinality(v_names) > 0 then
       update bpm_core.scope s
          set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
        where s.tenant_id = p_tenant_id and s.id = v_scope;
-      v_rest := case when r_scope.is_copy then v_rest else v_rest - v_names end;
+      v_rest := v_rest - v_names;
     end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
@@ -10565,6 +10780,52 @@ begin
     from_at := coalesce(p_position.reached_at, '-infinity');
     from_id := coalesce(p_position.reached_id, from_id);
   end if;
+end
+$$;
+
+-- from 40_flow/plan_loops.sql
+-- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
+-- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
+create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
+returns bpm_core.loop_plan[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_chunk constant integer := 1000;
+begin
+  return array(
+    with host as materialized (
+      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
+             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
+        from unnest(p_hosts) with ordinality h
+       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
+    counted as materialized (
+      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
+             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
+             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
+        from host h),
+    placed as materialized (
+      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
+        from counted c
+        left join lateral (
+          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
+                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
+            from bpm_core.workflow_instance w
+           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
+    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
+               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
+               case when p.spec ? 'collection' then p.value end,
+               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
+      from placed p
+     order by p.ord);
 end
 $$;
 
@@ -10723,6 +10984,46 @@ set jit = off
 as $$
 begin
   perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
+-- from 40_flow/redo_scope_outputs.sql
+-- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   as map_scope_outputs, and what the path ahead writes.
+create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host    bpm_core.moving;
+  v_leaving bpm_core.moving[];
+begin
+  if not p_incident.detail ? 'ended' then
+    return false;
+  end if;
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
+    into v_host
+    from bpm_core.token t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
+  if v_host.token_id is null then
+    return false;
+  end if;
+  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
+  if cardinality(v_leaving) > 0 then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
+            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+  return true;
 end
 $$;
 
@@ -11007,43 +11308,10 @@ returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 
--- from 40_flow/run_compensation.sql
--- Begins the next handler of a thrower; when there is none left, the thrower moves on.
--- p_below: the position done last; null: none yet. Returns: moving[], the token in the handler, or the thrower, leaving.
--- Writes:   what open_handler writes; history_event.
-create or replace function bpm_core.run_compensation(p_thrower bpm_core.moving, p_below integer)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_record bpm_core.compensation_record;
-begin
-  select r.* into v_record
-    from bpm_core.compensation_record r
-   where r.thrower_token_id = p_thrower.token_id and r.position < coalesce(p_below, 2147483647) and r.status = 'Pending'
-   order by r.position desc
-   limit 1;
-  if found then
-    return bpm_core.open_handler(v_record, p_thrower);
-  end if;
-  if p_below is null then
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
-    values (p_thrower.tenant_id, p_thrower.instance_id, bpm_core.now(), 'TokenMoved', p_thrower.token_id, p_thrower.node_id);
-  end if;
-  return array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id, p_thrower.token_id, p_thrower.node_id,
-                   null, null)::bpm_core.moving];
-end
-$$;
-
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
--- p_copies: with what compensation handlers have copied; what is written to that goes outwards too.
 -- Returns:  jsonb object; empty at the root.
-create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid, p_copies boolean default true)
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -11057,10 +11325,8 @@ declare
   r_scope     record;
 begin
   while v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
-    if p_copies or not r_scope.is_copy then
-      v_variables := r_scope.variables || v_variables;
-    end if;
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
   return v_variables;
@@ -11635,36 +11901,6 @@ begin
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
   end if;
-end
-$$;
-
--- from 40_flow/take_error.sql
--- Follows an error to where it was caught; where that is a saga, what went wrong is kept in its scope, to go on outwards when all is undone.
--- Returns:  moving[], leaving. Writes: history_event, scope, what follow_catch and fail_compensations write.
-create or replace function bpm_core.take_error(p_thrown bpm_core.thrown, p_catch bpm_core.catch)
-returns bpm_core.moving[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[];
-begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  values ((p_catch.host).tenant_id, (p_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (p_catch.host).token_id, p_catch.node_id,
-          jsonb_build_object('host', (p_catch.host).node_id, 'code', p_thrown.code, 'message', p_thrown.message)
-          || case when p_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-  perform bpm_core.fail_compensations(p_thrown.token, p_catch.host);
-  v_leaving := bpm_core.follow_catch(p_catch);
-  if p_catch.node_id like '%:saga-start' then
-    update bpm_core.scope s
-       set error = jsonb_build_object('code', p_thrown.code, 'message', p_thrown.message)
-      from (select l.tenant_id, l.scope_id from unnest(v_leaving) l) l
-     where s.tenant_id = l.tenant_id and s.id = l.scope_id;
-  end if;
-  return v_leaving;
 end
 $$;
 
@@ -12835,49 +13071,6 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
     from closed c;
-end
-$$;
-
--- from 50_work/compensate_failures.sql
--- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards. In a suspended instance nothing
--- moves: there they are incidents.
--- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
-create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
-returns uuid[]
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_others  uuid[] := '{}'::uuid[];
-  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
-  v_saga    bpm_core.catch;
-  r_task    record;
-begin
-  for r_task in
-    select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
-                     null, null)::bpm_core.moving as token, w.status,
-           format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
-      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-  loop
-    v_saga := bpm_core.find_saga(r_task.token);
-    if v_saga.node_id is null or r_task.status <> 'Running' then
-      v_others := v_others || r_task.id;
-    elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
-      -- Of two in the same saga the first has ended the other.
-      v_leaving := v_leaving || bpm_core.take_error(row(0, r_task.token, 'AttemptsExhausted', r_task.message)::bpm_core.thrown, v_saga);
-    end if;
-  end loop;
-  if cardinality(v_leaving) > 0 then
-    perform bpm_core.bump_instances(p_tenant_id, array(select l.instance_id from unnest(v_leaving) l));
-    perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  end if;
-  return v_others;
 end
 $$;
 
@@ -14066,9 +14259,9 @@ $$;
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident, or a saga undoes what was done.
+-- dead letter and an incident.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -14118,9 +14311,7 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  if v_exhausted is not null then
-    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
-  end if;
+  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
   return query select s.* from unnest(v_settled) s;
 end
 $$;
@@ -15664,7 +15855,6 @@ begin
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
@@ -16167,11 +16357,7 @@ as $$
    where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id
-                        and (s.state = 'Open'
-                             -- Closed while the host rests: inside it something has begun that nothing else may disturb.
-                             or s.state = 'Closed' and exists (select from bpm_core.scope o
-                                                                where o.tenant_id = k.tenant_id and o.host_token_id = k.id and o.state = 'Open')))
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
   union all
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
@@ -16180,7 +16366,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -16212,7 +16398,11 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open'
+      union all
+      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
+        from bpm_core.multi_instance m
+       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -16282,7 +16472,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -16345,58 +16535,6 @@ as $$
              and not exists (select
                                from bpm_core.task_instance t
                               where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
-$$;
-
--- from 80_operation/invariant_i_17.sql
--- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
-create or replace function bpm_core.invariant_i_17(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  with told as materialized (
-    select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
-           (h.detail ->> 'visit')::integer as visit
-      from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed')),
-  counted as (
-    select t.record_id, count(*) filter (where t.kind = 'CompensationRecorded') as recorded, count(*) filter (where t.kind = 'CompensationStarted') as started,
-           count(*) filter (where t.kind = 'CompensationCompleted') as completed, count(*) filter (where t.kind = 'CompensationFailed') as failed
-      from told t group by t.record_id)
-  select bpm_core.violation_of('I-17', r.tenant_id, 'compensation_record', r.id::text, x.rule,
-           jsonb_build_object('node', r.node_id, 'position', r.position, 'status', r.status, 'recorded', coalesce(c.recorded, 0), 'started', coalesce(c.started, 0),
-                              'completed', coalesce(c.completed, 0), 'failed', coalesce(c.failed, 0), 'handler_scope', s.state))
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join counted c on c.record_id = r.id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
-   cross join lateral (values
-     ('not recorded once, by a step that was completed', coalesce(c.recorded, 0) <> 1),
-     ('undone more than once', coalesce(c.completed, 0) + coalesce(c.failed, 0) > 1),
-     ('undone, or not, unlike history', (r.status = 'Completed') <> (coalesce(c.completed, 0) > 0) or (r.status = 'Failed') <> (coalesce(c.failed, 0) > 0)),
-     ('over before it began', r.status <> 'Pending' and (coalesce(c.started, 0) = 0 or s.state = 'Open')),
-     ('its handler ended, and it did not', r.status = 'Pending' and s.state = 'Completed')) x(rule, broken)
-   where r.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since()) and x.broken
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'workflow_instance', t.workflow_instance_id::text, 'positions do not grow in the order of completion',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before))
-    from (select t.*, lag(t.position) over (partition by t.workflow_instance_id order by t.seq) as before from told t where t.kind = 'CompensationRecorded') t
-   where t.position <= t.before
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', t.token_id::text, 'not in descending order, or not one after the other',
-           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before, 'kind', t.kind, 'kind_before', t.kind_before))
-    from (select t.*, lag(t.position) over w as before, lag(t.kind) over w as kind_before
-            from told t
-           where t.kind in ('CompensationStarted', 'CompensationCompleted', 'CompensationFailed')
-          window w as (partition by t.token_id, t.visit order by t.seq)) t
-   where case when t.kind = 'CompensationStarted' then t.kind_before <> 'CompensationCompleted' or t.position >= t.before
-              else t.kind_before is distinct from 'CompensationStarted' or t.position <> t.before end
-  union all
-  select bpm_core.violation_of('I-17', p_tenant_id, 'token', s.host_token_id::text, 'several handlers at once', jsonb_build_object('handlers', count(*)))
-    from bpm_core.scope s
-   where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
-   group by s.host_token_id
-  having count(*) > 1
 $$;
 
 -- from 80_operation/invariant_i_18.sql
@@ -16565,6 +16703,8 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
+  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
+  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -16573,9 +16713,38 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
-  union all
-  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
-    from bpm_core.orphans_of_compensation(p_tenant_id) o
+$$;
+
+-- from 80_operation/invariant_i_27_loops.sql
+-- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
+-- items to come of a parallel one have their row in the inbox.
+create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
+           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
+                              'host', h.state, 'host_node', h.node_id))
+    from bpm_core.multi_instance m
+    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
+    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
+                 from bpm_core.scope s
+                where s.tenant_id = p_tenant_id and s.mi_index is not null
+                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
+    left join (select i.payload ->> 'host' as host
+                 from bpm_core.inbox i
+                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
+                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
+   cross join lateral (values
+     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
+        or h.workflow_instance_id <> m.workflow_instance_id),
+     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
+     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
+     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
+        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
+     ) x(rule, broken)
+   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -16716,36 +16885,6 @@ as $$
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
 $$;
 
--- from 80_operation/orphans_of_compensation.sql
--- References of compensation records that are no foreign keys, and point at nothing: scopes, nodes, the token that waits, the scope of the handler.
--- Returns:  rows (kind, id, refers_to, which).
-create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
-returns table (kind text, id text, refers_to text, which text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select 'compensation_record', r.id::text, x.refers_to, x.which
-    from bpm_core.compensation_record r
-    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.scope_id
-    left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
-    left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
-    left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
-    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
-    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
-    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
-   cross join lateral (values
-     ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('scope of its handler', r.handler_scope_id::text,
-      r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
-     ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('node', r.node_id, a.node_id is null),
-     ('node', r.event_id, e.node_id is null),
-     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
-   where r.tenant_id = p_tenant_id and x.broken
-$$;
-
 -- from 80_operation/orphans_of_instances.sql
 -- References of instances, tokens, joins, timers, waits, the inbox and incidents that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
@@ -16794,6 +16933,11 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
+  union all
+  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
+    from bpm_core.multi_instance_part p
+    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
+   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
@@ -17342,8 +17486,7 @@ select h.tenant_id,
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
-         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
-                         'TransactionCancelled') then 'compensation'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -17486,29 +17629,6 @@ select i.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
-
-create or replace view bpm.compensation with (security_barrier) as
-select r.tenant_id,
-       w.process_instance_id,
-       r.workflow_instance_id,
-       r.id as record_id,
-       r.position,
-       r.node_id,
-       n.name as node_name,
-       r.handler_ref as handler_id,
-       r.status::text as status,
-       r.snapshot,
-       r.recorded_at,
-       r.thrower_token_id,
-       coalesce(s.state = 'Open', false) as is_running,
-       r.ended_at
-  from bpm_core.compensation_record r
-  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
-  left join bpm_core.workflow_node n
-    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
-  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
- where r.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';
 
 -- from 50_work/views.sql
 -- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -17705,8 +17825,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet',
-                      'NodeSkipped', 'CompensationRecorded', 'TransactionCancelled') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -17715,8 +17834,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'CompensationRecorded',
-                      'TransactionCancelled')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s

@@ -20,8 +20,9 @@ begin
   select l.nodes, l.flows into nodes, flows
     from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
    cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
+   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
     -- When everything is where it runs: what is done in a loop is marked inside of that.
-   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, b.nodes, b.flows) c
+   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, m.nodes, m.flows) c
    cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
   findings := array(
     select f
@@ -34,6 +35,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f

@@ -57,6 +57,10 @@ begin
       return bpm_core.enter_compensation_throws(p_arriving);
     when 'CancelEnd' then
       return bpm_core.enter_cancel_ends(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
