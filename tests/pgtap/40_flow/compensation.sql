@@ -1,6 +1,6 @@
 -- Compensation: what was completed is undone in reverse order, one at a time, with what was seen when it was done.
 begin;
-select plan(64);
+select plan(72);
 create function pg_temp.undone(p_id text, p_more text default '') returns text language sql as
 $$ select test.service(p_id) || format('<boundaryEvent id="%1$s-b" attachedToRef="%1$s"><compensateEventDefinition/></boundaryEvent><serviceTask id="un-%1$s" bpm:type="un-%1$s" isForCompensation="true"/><association id="%1$s-as" sourceRef="%1$s-b" targetRef="un-%1$s"/>', p_id) $$;
 create function pg_temp.sub(p_id text, p_inside text, p_more text default '') returns text language sql as
@@ -198,6 +198,40 @@ select is(test.standing(:'p') || pg_temp.ledger(:'p'), '{"lo Waiting","a Pending
 select count(test.start('fails')) from generate_series(1, 5);
 select count(*) as done from bpm.complete_tasks((select jsonb_agg(jsonb_build_object('task_id', c.task_id, 'fencing_token', c.fencing_token)) from bpm.claim_tasks('w', '{a}', 10) c)) \gset
 select is((select count(*) from bpm.compensation c where c.node_id = 'a' and c.status = 'Pending' and c.process_instance_id <> all (array[:'p', :'l', :'m']::uuid[])), 5::bigint, 'several at once');
+
+-- Multi-instance: each item has its record, and its own variables; a handler for many; what is still going on is not undone
+create function pg_temp.each(p_more text default '') returns text language sql as
+$$ select format('<multiInstanceLoopCharacteristics bpm:collection="${list}" bpm:elementVariable="item" %s/>', p_more) $$;
+select test.deploy('each', '<parallelGateway id="fork"/>' || replace(pg_temp.undone('a'), test.service('a'), '<serviceTask id="a" bpm:type="a">' || pg_temp.each('isSequential="true"') || '</serviceTask>') || pg_temp.undone('z') || test.service('go')
+  || pg_temp.throw('early') || pg_temp.throw('back') || '<endEvent id="end"/><endEvent id="end2"/><userTask id="ask"/>' || test.flows('start>z', 'z>fork', 'fork>a', 'a>ask', 'ask>back', 'back>end', 'fork>go', 'go>early', 'early>end2')) \gset
+select test.start('each', '{"list": [1, 2, 3]}') as q \gset
+select test.complete_next(t) is not null as done from unnest('{z,a,go}'::text[]) t;
+select is(test.standing(:'q')::text || pg_temp.ledger(:'q')::text, '{"a Waiting","a:multi Waiting","early Waiting","un-z Waiting"}{"z Pending running","a Pending"}', 'one item is done, the activity is not');
+select test.complete_next(t) is not null as done from unnest('{un-z,a,a}'::text[]) t;
+select test.complete_user(:'q') is not null as done \gset
+select ok(pg_temp.replayed(:'q') and test.broken() = '{}', 'replay');
+select is(array[pg_temp.seen('un-a') -> 'item', pg_temp.seen('un-a') -> 'item', pg_temp.seen('un-a') -> 'item'], '{3,2,1}'::jsonb[], 'each item by itself, the last one first, with what it was about');
+select is(test.status(:'q') || pg_temp.ledger(:'q')::text, 'Completed{"z Completed","a Completed","a Completed","a Completed"}', 'done');
+select test.deploy('many', pg_temp.undone('m1') || replace(pg_temp.undone('m2'), '<serviceTask id="un-m2" bpm:type="un-m2" isForCompensation="true"/>', '<serviceTask id="un-m2" bpm:type="un-m2" isForCompensation="true">' || pg_temp.each() || '</serviceTask>')
+  || pg_temp.throw('back') || '<endEvent id="end"/>' || test.flows('start>m1', 'm1>m2', 'm2>back', 'back>end')) \gset
+select test.start('many', '{"list": [1, 2]}') as r \gset
+select test.complete_next(t) is not null as done from unnest('{m1,m2}'::text[]) t;
+select test.complete_next(t) is not null as done from unnest('{un-m2,un-m2}'::text[]) t;
+select is(test.standing(:'r'), '{"back Waiting","un-m1 Waiting"}', 'a handler that is multi-instance');
+select test.complete_next('un-m1') is not null as done \gset
+select is(test.status(:'r'), 'Completed', 'done');
+
+-- A called process is an activity as any other, and may undo
+select test.deploy('helper', test.service('h') || '<endEvent id="end"/>' || test.flows('start>h', 'h>end')) \gset
+select test.deploy('caller', '<callActivity id="a" calledElement="helper"/><boundaryEvent id="ab" attachedToRef="a"><compensateEventDefinition/></boundaryEvent><callActivity id="un" calledElement="helper" isForCompensation="true"/><association id="as" sourceRef="ab" targetRef="un"/>'
+  || pg_temp.throw('back') || '<endEvent id="end"/>' || test.flows('start>a', 'a>back', 'back>end')) \gset
+select test.start('caller') as s \gset
+select test.complete_next('h') is not null as done \gset
+select bpm.run_until_idle() as ticks \gset
+select is(pg_temp.ledger(:'s'), '{"a Pending running"}', 'a call that was completed is undone');
+select test.complete_next('h') is not null as done \gset
+select bpm.run_until_idle() as ticks \gset
+select is(test.status(:'s') || pg_temp.ledger(:'s')::text, 'Completed{"a Completed"}', 'by another call');
 
 -- What is refused
 create function pg_temp.faults(p_body text) returns text[] language sql as
