@@ -43,5 +43,5 @@ as $$
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') x where n.event = 'timer') t on true
 $$;
