@@ -557,6 +557,14 @@ create type bpm_core.thrown as (
   message text
 );
 
+-- Who catches something thrown: an event at the activity the host token rests on, or the start event of an event sub-process inside that.
+create type bpm_core.catch as (
+  node_id      text,
+  interrupting boolean,
+  is_start     boolean,
+  host         bpm_core.moving
+);
+
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
   reached_at timestamptz,
@@ -872,7 +880,7 @@ create type bpm_core.claimed_task as (
 create type bpm_core.answer as (
   item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
 create type bpm_core.accepted as (
-  item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb);
+  item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
 create type bpm_core.failure as (
   item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
@@ -882,6 +890,7 @@ create table bpm_core.task_instance (
   id                   uuid not null,
   workflow_instance_id uuid not null,
   token_id             uuid not null,
+  scope_id             uuid check (scope_id <> '00000000-0000-0000-0000-000000000000'),
   visit                integer not null,
   node_id              text collate "C" not null,
   task_version_id      uuid not null,
@@ -912,6 +921,7 @@ create index task_ready on bpm_core.task_instance (tenant_id, task_type, priorit
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
 create index task_of_token on bpm_core.task_instance (workflow_instance_id, token_id);
 comment on table bpm_core.task_instance is 'One offer of work for one visit of a token (external task, job, user task). The running attempt lives in this row.';
+comment on column bpm_core.task_instance.scope_id is 'The scope of its token; null: the root. Kept here so that handing it out needs no look at the token.';
 comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
 comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';

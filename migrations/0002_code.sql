@@ -177,30 +177,6 @@ begin
 end
 $$;
 
--- from 00_foundation/known_zone.sql
--- Is this the name of a time zone the server knows? Of regions, UTC or GMT; no offsets, no abbreviations and no POSIX rules, whose signs are upside down.
-create or replace function bpm_core.known_zone(p_zone text)
-returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_zone is null or length(p_zone) > 100 or p_zone !~ '^[A-Za-z][A-Za-z_]+(/[A-Za-z][A-Za-z0-9_+-]*)*$' then
-    return false;
-  end if;
-  -- An abbreviation is an offset, not a zone, and which one differs from country to country (IST).
-  if p_zone !~ '/' and upper(p_zone) not in ('UTC', 'GMT') and exists (select from pg_timezone_abbrevs a where a.abbrev = upper(p_zone)) then
-    return false;
-  end if;
-  -- Asked by using it: the list of zones is read from disk, file by file.
-  perform timestamptz '2000-01-01Z' at time zone p_zone;
-  return true;
-exception
-  when invalid_parameter_value then
-    return false;
-end
-$$;
-
 -- from 00_foundation/new_id.sql
 -- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
 -- Returns:  uuid; the first 48 bits are milliseconds of the clock.
@@ -267,7 +243,7 @@ $$;
 -- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
 create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
 returns text
-language plpgsql stable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -279,7 +255,6 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
-      ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -288,10 +263,6 @@ begin
     return format('There is no setting %L.', p_name);
   elsif p_value is null then
     return null;
-  elsif p_name = 'engine.time_zone' then
-    if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
-      return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
-    end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
        or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')
@@ -670,13 +641,15 @@ as $$
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'subProcess' then 'SubProcess'
+    when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
       case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
@@ -819,7 +792,9 @@ begin
   v_drawn := bpm_core.draft_nodes(p_elements);
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
-  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  select l.nodes, l.flows into nodes, flows
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -830,6 +805,7 @@ begin
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -920,316 +896,6 @@ language sql immutable parallel safe
 as $$
   select case when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean'
     then (p_tree -> 'value')::text || ' is neither true nor false' end
-$$;
-
--- from 20_catalog/cron_day_field.sql
--- The field day of month of a cron rule: what cron_values reads, and L, L-3, LW, L-3W, 15W.
--- Returns:  the sets (cron); days null when it is no such field.
-create or replace function bpm_core.cron_day_field(p_text text, out days integer[], out last_days integer[], out near_days integer[], out near_last integer[])
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_item  text;
-  v_plain text;
-  v_parts text[];
-begin
-  days := array[]::integer[];
-  last_days := days;
-  near_days := days;
-  near_last := days;
-  foreach v_item in array string_to_array(p_text, ',') loop
-    v_parts := regexp_match(v_item, '^L(?:-([12]?\d|30))?(W)?$');
-    if v_parts is not null then
-      if v_parts[2] is null then
-        last_days := last_days || coalesce(v_parts[1]::integer, 0);
-      else
-        near_last := near_last || coalesce(v_parts[1]::integer, 0);
-      end if;
-    elsif v_item ~ '^([1-9]|[12]\d|3[01])W$' then
-      near_days := near_days || rtrim(v_item, 'W')::integer;
-    else
-      v_plain := concat_ws(',', v_plain, v_item);
-    end if;
-  end loop;
-  if v_plain is not null then
-    days := bpm_core.cron_values(v_plain, 1, 31, 31);
-  end if;
-end
-$$;
-
--- from 20_catalog/cron_days.sql
--- The days of one month on which a cron rule fires.
--- Returns:  integer[], sorted, empty when there is none.
-create or replace function bpm_core.cron_days(p_cron bpm_core.cron, p_year integer, p_month integer)
-returns integer[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_first constant date := make_date(p_year, p_month, 1);
-  v_last  constant integer := extract(day from v_first + interval '1 month' - interval '1 day')::integer;
-  v_dow   constant integer := extract(dow from v_first)::integer;
-  v_near  integer[] := array[]::integer[];
-begin
-  if p_cron.near_days <> '{}' or p_cron.near_last <> '{}' then
-    -- The working day nearest to a day, never in another month.
-    v_near := array(
-      select n.day + case (v_dow + n.day - 1) % 7 when 6 then case when n.day > 1 then -1 else 2 end
-                                                  when 0 then case when n.day < v_last then 1 else -2 end else 0 end
-        from (select unnest(p_cron.near_days) union all select v_last - unnest(p_cron.near_last)) n (day)
-       where n.day between 1 and v_last);
-  end if;
-  return array(
-    select d.day
-      from generate_series(1, v_last) d (day)
-     cross join lateral (select (v_dow + d.day - 1) % 7 as dow) w
-     cross join lateral (
-       select d.day = any (p_cron.days) or (v_last - d.day) = any (p_cron.last_days) or d.day = any (v_near) as by_day,
-              w.dow = any (p_cron.weekdays) or (w.dow * 10 + (d.day - 1) / 7 + 1) = any (p_cron.nth_weekdays)
-                or (d.day > v_last - 7 and w.dow = any (p_cron.last_weekdays)) as by_weekday) m
-     where case when p_cron.either then m.by_day or m.by_weekday else m.by_day and m.by_weekday end
-     order by d.day);
-end
-$$;
-
--- from 20_catalog/cron_next.sql
--- The next instant of a cron rule after one, in a time zone. A rule of fixed hours fires once a day it names, also when the clocks move: at the
--- first instant after a gap, and only the first time when an hour comes twice. One of every hour goes by the hours that pass.
--- Returns:  timestamptz; null when there is none any more.
-create or replace function bpm_core.cron_next(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
-returns timestamptz
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_from    timestamp := p_after at time zone p_zone;
-  v_next    timestamp;
-  v_instant timestamptz;
-  v_shift   timestamptz;
-begin
-  if cardinality(p_cron.hours) = 24 then
-    return bpm_core.cron_next_hourly(p_cron, p_zone, p_after);
-  end if;
-  v_instant := bpm_core.local_instant(v_from, p_zone);
-  if v_instant < p_after then
-    -- An hour that comes twice, the second time: all of it has been.
-    v_shift := bpm_core.zone_shift(p_zone, v_instant, p_after);
-    v_from := ((v_shift - interval '1 second') at time zone p_zone) + interval '1 second';
-  else
-    v_from := date_trunc('second', v_from) + interval '1 second';
-  end if;
-  loop
-    v_next := bpm_core.cron_wall(p_cron, v_from);
-    v_instant := bpm_core.local_instant(v_next, p_zone);
-    exit when v_next is null or v_instant > p_after;
-    v_from := v_next + interval '1 second';
-  end loop;
-  return v_instant;
-end
-$$;
-
--- from 20_catalog/cron_next_hourly.sql
--- cron_next for rules of every hour: what the clock on the wall shows, hour after hour as they pass.
--- Returns:  timestamptz; null when there is none any more.
-create or replace function bpm_core.cron_next_hourly(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
-returns timestamptz
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_base    timestamptz := p_after;
-  v_shown   timestamp := p_after at time zone p_zone;
-  v_next    timestamp := bpm_core.cron_wall(p_cron, date_trunc('second', v_shown) + interval '1 second');
-  v_instant timestamptz;
-begin
-  if v_next - v_shown > interval '1 day' then
-    -- The days between have none; within one day the clocks move at most once.
-    v_base := bpm_core.local_instant(date_trunc('day', v_next), p_zone);
-    v_shown := v_base at time zone p_zone;
-    v_next := bpm_core.cron_wall(p_cron, v_shown);
-  end if;
-  while v_next is not null loop
-    v_instant := v_base + (v_next - v_shown);
-    if v_instant at time zone p_zone = v_next then
-      return v_instant;
-    end if;
-    v_base := bpm_core.zone_shift(p_zone, v_base, v_instant);
-    v_shown := v_base at time zone p_zone;
-    v_next := bpm_core.cron_wall(p_cron, v_shown);
-  end loop;
-  return null;
-end
-$$;
-
--- from 20_catalog/cron_time.sql
--- The first time of day of a cron rule at or after a time.
--- Returns:  time; null when the day has none left.
-create or replace function bpm_core.cron_time(p_cron bpm_core.cron, p_from time)
-returns time
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_hour   integer := extract(hour from p_from)::integer;
-  v_minute integer := extract(minute from p_from)::integer;
-  v_second integer := trunc(extract(second from p_from))::integer;
-  v_next   integer;
-begin
-  if v_hour = any (p_cron.hours) then
-    if v_minute = any (p_cron.minutes) then
-      v_next := (select min(s) from unnest(p_cron.seconds) s where s >= v_second);
-      if v_next is not null then
-        return make_time(v_hour, v_minute, v_next);
-      end if;
-    end if;
-    v_next := (select min(m) from unnest(p_cron.minutes) m where m > v_minute);
-    if v_next is not null then
-      return make_time(v_hour, v_next, p_cron.seconds[1]);
-    end if;
-  end if;
-  v_next := (select min(h) from unnest(p_cron.hours) h where h > v_hour);
-  return make_time(v_next, p_cron.minutes[1], p_cron.seconds[1]);
-end
-$$;
-
--- from 20_catalog/cron_values.sql
--- One field of a cron rule without its specials: *, n, n-m, each with /step, and lists of these. A range may run over the end (FRI-MON, 22-2).
--- p_names: names of the values from p_low on. p_span: how many values there are before they begin anew.
--- Returns:  integer[], as written, not yet sorted; null when it is no such field.
-create or replace function bpm_core.cron_values(p_text text, p_low integer, p_high integer, p_span integer, p_names text[] default '{}')
-returns integer[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_values integer[] := array[]::integer[];
-  v_item   text;
-  v_parts  text[];
-  v_from   integer;
-  v_to     integer;
-  v_step   integer;
-begin
-  if p_text is null then
-    return null;
-  end if;
-  foreach v_item in array string_to_array(p_text, ',') loop
-    v_parts := regexp_match(v_item, '^(?:(\*)|(\d{1,4}|[A-Z]{3})(?:-(\d{1,4}|[A-Z]{3}))?)(?:/(\d{1,4}))?$');
-    if v_parts is null then
-      return null;
-    end if;
-    v_from := case when v_parts[1] is not null then p_low when v_parts[2] ~ '\d' then v_parts[2]::integer else array_position(p_names, v_parts[2]) + p_low - 1 end;
-    v_to := case when v_parts[3] ~ '\d' then v_parts[3]::integer when v_parts[3] is not null then array_position(p_names, v_parts[3]) + p_low - 1
-                 when v_parts[1] is not null or v_parts[4] is not null then p_low + p_span - 1 else v_from end;
-    v_step := coalesce(v_parts[4]::integer, 1);
-    if v_from is null or v_to is null or v_from not between p_low and p_high or v_to not between p_low and p_high or v_step not between 1 and p_span then
-      return null;
-    end if;
-    if v_to < v_from then
-      v_to := v_to + p_span;
-    end if;
-    v_values := v_values || array(select case when n > p_high then n - p_span else n end from generate_series(v_from, v_to, v_step) n);
-  end loop;
-  return nullif(v_values, '{}');
-end
-$$;
-
--- from 20_catalog/cron_wall.sql
--- The first time on the clock on the wall that a cron rule names, at or after one. Steps over fields, months and days, never over minutes.
--- Returns:  timestamp; null when there is none within 100 years or before 2200.
-create or replace function bpm_core.cron_wall(p_cron bpm_core.cron, p_from timestamp)
-returns timestamp
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_from  timestamp := date_trunc('second', p_from) + case when p_from > date_trunc('second', p_from) then interval '1 second' else interval '0' end;
-  v_date  date := v_from::date;
-  v_time  time := bpm_core.cron_time(p_cron, v_from::time);
-  v_month integer;
-  v_day   integer;
-begin
-  if v_time is null then
-    v_date := v_date + 1;
-    v_time := make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
-  end if;
-  for v_year in extract(year from v_date)::integer .. least(2199, extract(year from v_date)::integer + 100) loop
-    continue when v_year <> all (p_cron.years);
-    foreach v_month in array p_cron.months loop
-      continue when make_date(v_year, v_month, 1) < date_trunc('month', v_date)::date;
-      foreach v_day in array bpm_core.cron_days(p_cron, v_year, v_month) loop
-        if make_date(v_year, v_month, v_day) = v_date then
-          return v_date + v_time;
-        elsif make_date(v_year, v_month, v_day) > v_date then
-          return make_date(v_year, v_month, v_day) + make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
-        end if;
-      end loop;
-    end loop;
-  end loop;
-  return null;
-end
-$$;
-
--- from 20_catalog/cron_weekday_field.sql
--- The field day of week of a cron rule: what cron_values reads, and 6#3 or FRI#3, 5L or FRIL, and L alone (Quartz: Saturday).
--- p_low: the number of Sunday, 0 in Unix and Spring, 1 in Quartz.
--- Returns:  the sets (cron), Sunday 0; weekdays null when it is no such field.
-create or replace function bpm_core.cron_weekday_field(p_text text, p_low integer, out weekdays integer[], out nth_weekdays integer[], out last_weekdays integer[])
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_names constant text[] := array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
-  v_item  text;
-  v_plain text;
-  v_parts text[];
-  v_day   integer;
-begin
-  weekdays := array[]::integer[];
-  nth_weekdays := weekdays;
-  last_weekdays := weekdays;
-  foreach v_item in array string_to_array(p_text, ',') loop
-    v_parts := regexp_match(v_item, '^(\d|[A-Z]{3})(?:#([1-5])|(L))$');
-    if v_parts is not null then
-      v_day := (bpm_core.cron_values(v_parts[1], p_low, 7, 7, v_names))[1];
-      if v_day is null then
-        weekdays := null;
-        return;
-      elsif v_parts[3] is not null then
-        last_weekdays := last_weekdays || (v_day - p_low) % 7;
-      else
-        nth_weekdays := nth_weekdays || (v_day - p_low) % 7 * 10 + v_parts[2]::integer;
-      end if;
-    elsif v_item = 'L' and p_low = 1 then
-      weekdays := weekdays || 6;
-    else
-      v_plain := concat_ws(',', v_plain, v_item);
-    end if;
-  end loop;
-  if v_plain is not null then
-    weekdays := weekdays || (select array_agg((d - p_low) % 7) from unnest(bpm_core.cron_values(v_plain, p_low, 7, 7, v_names)) d);
-    if bpm_core.cron_values(v_plain, p_low, 7, 7, v_names) is null then
-      weekdays := null;
-    end if;
-  end if;
-end
-$$;
-
--- from 20_catalog/cron_weekdays.sql
--- The days of the week a cron rule names, for people: MON, FRI#3, SUNL.
--- Returns:  text.
-create or replace function bpm_core.cron_weekdays(p_rule text)
-returns text
-language sql immutable
-as $$
-  select string_agg((array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'])[x.day + 1] || x.which, ', ' order by x.day, x.which)
-    from (select (bpm_core.parse_cron((bpm_core.split_zone(p_rule)).rule)).cron as rule) c
-   cross join lateral (
-     select unnest((c.rule).weekdays) as day, '' as which
-     union
-     select d / 10, '#' || d % 10 from unnest((c.rule).nth_weekdays) d
-     union
-     select d, 'L' from unnest((c.rule).last_weekdays) d) x
 $$;
 
 -- from 20_catalog/default_task_version.sql
@@ -1448,7 +1114,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n
@@ -1564,19 +1230,16 @@ $$;
 
 -- from 20_catalog/drawn_timer.sql
 -- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
--- p_zone: the time zone its element names (bpm:timeZone), if any.
--- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), problem with hint when it is no
---           valid rule of its kind, and numbered: a cron rule with more than 5 fields names a weekday by its number.
-create or replace function bpm_core.drawn_timer(
-  p_kind text, p_source text, p_zone text default null, out kind text, out rule text, out path text, out problem text, out hint text, out numbered boolean)
-language plpgsql stable
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), and
+--           problem with hint when it is no valid rule of its kind.
+create or replace function bpm_core.drawn_timer(p_kind text, p_source text, out kind text, out rule text, out path text, out problem text, out hint text)
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_inner text := coalesce((regexp_match(btrim(p_source), '^[$#]\{(.*)\}$'))[1], (regexp_match(btrim(p_source), '^=(.*)$'))[1]);
 begin
   kind := p_kind;
-  numbered := false;
   rule := btrim(coalesce(v_inner, p_source));
   if rule ~ '^"[^"]*"$' or rule ~ '^''[^'']*''$' then
     rule := btrim(substr(rule, 2, length(rule) - 2));
@@ -1587,19 +1250,20 @@ begin
       problem := format('The expression %s is not a dotted path into the variables.', rule);
       hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';
     end if;
-  end if;
-  if problem is null and p_zone is not null and not bpm_core.known_zone(p_zone) then
-    problem := format('%s is no time zone the server knows.', quote_literal(left(p_zone, 100)));
-    hint := 'Name a region, such as Europe/Berlin, or UTC.';
-  end if;
-  if v_inner is not null and (path is not null or problem is not null) then
     return;
-  elsif coalesce(rule, '') = '' then
+  end if;
+  if coalesce(rule, '') = '' then
     problem := 'It has no duration, date or cycle.';
-    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M, 0 0 9 * * MON-FRI).';
-  elsif problem is null then
-    kind := bpm_core.timer_kind(p_kind, (bpm_core.split_zone(rule)).rule);
-    select x.problem, x.hint, x.numbered into problem, hint, numbered from bpm_core.timer_problem(kind, rule) x;
+    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M).';
+  elsif p_kind = 'Duration' and bpm_core.parse_duration(rule) is null then
+    problem := format('%s is not an ISO 8601 duration.', quote_literal(left(rule, 100)));
+    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
+  elsif p_kind = 'Date' and bpm_core.parse_timestamp(rule) is null then
+    problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
+    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
+  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
+    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
 $$;
@@ -1778,21 +1442,14 @@ $$;
 -- What is wrong or odd about the events: timers, correlation keys, error codes, boundary events that cannot fire.
 create or replace function bpm_core.find_event_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
-language sql stable
+language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
-  select case when t.problem is not null then bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
-              else bpm_core.warning('CronWeekdayNumber', format('Timer of %s: %s names days of the week by numbers, which engines count differently; taken as %s.', n.label,
-                     quote_literal(left(t.rule, 100)), bpm_core.cron_weekdays(t.rule)), n.node_id, null, 'Write names: MON, FRI.') end
-    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') t
-   where n.event = 'timer' and (t.problem is not null or t.numbered)
-  union all
-  select bpm_core.fault('InvalidTimer', format('Timer of %s: bpm:catchUp=%s is not Once, All or Skip.', n.label, quote_literal(left(o.catch_up, 50))), n.node_id, null,
-           'Once: what was missed while nothing ran is made up for by one firing. All: one by one. Skip: not at all.')
-    from node n cross join lateral (select bpm_core.own_timer(n.attributes, n.definition) ->> 'catch_up') o(catch_up)
-   where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
+    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
+   where n.event = 'timer' and t.problem is not null
   union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
@@ -1818,10 +1475,11 @@ as $$
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
-           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
+           case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
    where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
+      or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
 
 -- from 20_catalog/find_flow_faults.sql
@@ -2038,6 +1696,47 @@ as $$
   select bpm_core.warning('EmptyProcess', format('Process "%s" has no flow node; not deployed.', p.process_id), p.process_id)
     from unnest(p_processes) p
    where not p.deployed and coalesce(p.executable, true) and exists (select from unnest(p_processes) q where q.deployed)
+$$;
+
+-- from 20_catalog/find_scope_faults.sql
+-- What is wrong about sub-processes: how they begin, and what is connected to an event sub-process.
+create or replace function bpm_core.find_scope_faults(p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
+           n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
+      from unnest(p_nodes) n),
+  start as materialized (
+    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+      from node s
+      join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
+     where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
+  select bpm_core.fault('UnsupportedElement', format('%s begins %s, which only a plain start event does.', s.label, s.around), s.node_id, null,
+           'A sub-process that an event begins says triggeredByEvent="true".')
+    from start s where not s.by_event and s.event <> 'none'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
+           'Give it a message, timer, signal, error or escalation definition.')
+    from start s where s.by_event and s.event = 'none'
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+           'Draw an event sub-process for each.')
+    from start s where s.by_event group by s.around_id having count(*) > 1
+  union all
+  select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
+    from start s where s.by_event and s.event = 'error' and not s.interrupting
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is begun by an event, so no sequence flow leads to it or leaves it.', n.label), n.node_id, null, 'Remove the flow.')
+    from node n where n.by_event and n.incoming + n.outgoing > 0
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is attached to an event sub-process, which has no boundary.', b.label), b.node_id, null,
+           'Attach it to the sub-process around.')
+    from node b
+    join node n on n.by_event and n.scope_pos = b.scope_pos and n.node_id = b.attached_to
+   where b.tag = 'boundaryEvent'
 $$;
 
 -- from 20_catalog/find_shape_faults.sql
@@ -2379,6 +2078,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null
@@ -2417,31 +2117,15 @@ as $$
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
 $$;
 
--- from 20_catalog/local_instant.sql
--- The instant a clock on the wall shows a time: of one that is skipped when clocks go forward, the first instant after the gap; of one that is
--- shown twice when they go back, the first.
--- Returns:  timestamptz.
-create or replace function bpm_core.local_instant(p_local timestamp, p_zone text)
-returns timestamptz
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
+-- from 20_catalog/inner_start_kind.sql
+-- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
+-- Returns:  node_kind; null: not executed.
+create or replace function bpm_core.inner_start_kind(p_event text)
+returns bpm_core.node_kind
+language sql immutable parallel safe
 as $$
-declare
-  v_instant timestamptz := p_local at time zone p_zone;
-  v_shown   timestamp := v_instant at time zone p_zone;
-  v_missed  interval;
-  v_before  timestamptz;
-  v_earlier timestamptz;
-begin
-  if v_shown <> p_local then
-    v_missed := greatest(v_shown - p_local, p_local - v_shown);
-    return bpm_core.zone_shift(p_zone, v_instant - v_missed, v_instant + v_missed);
-  end if;
-  -- PostgreSQL takes the second; with the offset of the day before it would be the first, if that is shown as the same time.
-  v_before := v_instant - interval '1 day';
-  v_earlier := (p_local - ((v_before at time zone p_zone) - (v_before at time zone 'UTC'))) at time zone 'UTC';
-  return case when v_earlier < v_instant and v_earlier at time zone p_zone = p_local then v_earlier else v_instant end;
-end
+  select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
+                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/local_reference.sql
@@ -2547,7 +2231,6 @@ as $$
   select p_tenant_id, p_version_id, n.node_id, n.kind, n.tag, n.name, n.scope_id, n.attached_to, n.interrupting,
          coalesce(i.flows, 0)::integer, coalesce(o.flows, 0)::integer, n.task_type, n.error_code, n.message_name, n.correlation_path,
          n.timer_kind, n.timer_rule, n.expressions, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
-         || case when n.timer_kind is null then '{}' else bpm_core.own_timer(n.attributes, n.definition) end
     from unnest(p_nodes) n
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
@@ -2586,98 +2269,30 @@ as $$
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
-    when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
-    when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
-    when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
-    when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey']
+    when 'boundaryEvent' then array['bpm:correlationKey']
     else '{}'
   end
 $$;
 
--- from 20_catalog/own_timer.sql
--- What an element says about its timer in our own namespace, on the definition or on the event.
--- Returns:  jsonb {time_zone, catch_up}, without those it does not say.
-create or replace function bpm_core.own_timer(p_attributes jsonb, p_definition jsonb)
-returns jsonb
-language sql immutable parallel safe
-as $$
-  select jsonb_strip_nulls(jsonb_build_object(
-    'time_zone', btrim(coalesce(p_definition ->> 'bpm:timeZone', p_attributes ->> 'bpm:timeZone')),
-    'catch_up', btrim(coalesce(p_definition ->> 'bpm:catchUp', p_attributes ->> 'bpm:catchUp'))))
-$$;
-
--- from 20_catalog/parse_cron.sql
--- Reads a cron rule: 5 fields (minute hour day month weekday), 6 (seconds first), 7 (year last), or a macro such as @daily.
--- Numbers of weekdays differ between engines: with ? or a year it is Quartz that speaks, where 1 is Sunday, unless a 0 says otherwise;
--- else 0 and 7 are. Both days restricted: with 5 fields either matches, as in Unix; with more both must, as in Spring.
--- Returns:  cron; problem when it is none; numbered: a weekday is named by a number and there are more than 5 fields.
-create or replace function bpm_core.parse_cron(p_text text, out cron bpm_core.cron, out problem text, out numbered boolean)
+-- from 20_catalog/parse_cycle.sql
+-- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
+-- At most once per second: a faster one would keep tick from ever finding nothing to do.
+-- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
+create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_months constant text[] := array['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
-  v_text   text := upper(btrim(p_text, E' \t\r\n'));
-  v_fields text[];
-  v_count  integer;
-  v_sunday integer;
+  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/(?:([^/]+)/)?([^/]+)$');
 begin
-  v_text := case v_text when '@YEARLY' then '0 0 1 1 *' when '@ANNUALLY' then '0 0 1 1 *' when '@MONTHLY' then '0 0 1 * *' when '@WEEKLY' then '0 0 * * 0'
-                        when '@DAILY' then '0 0 * * *' when '@MIDNIGHT' then '0 0 * * *' when '@HOURLY' then '0 * * * *' else v_text end;
-  v_fields := regexp_split_to_array(v_text, '\s+');
-  v_count := coalesce(cardinality(v_fields), 0);
-  if v_count not between 5 and 7 or length(v_text) > 500 then
-    problem := 'it has not 5, 6 or 7 fields';
-    return;
-  end if;
-  if v_count = 5 then
-    v_fields := '0'::text || v_fields;
-  end if;
-  numbered := v_count > 5 and regexp_replace(v_fields[6], '#\d|/\d+', '', 'g') ~ '\d';
-  v_sunday := case when (v_count = 7 or (v_count = 6 and '?' in (v_fields[4], v_fields[6]))) and regexp_replace(v_fields[6], '/\d+', '', 'g') !~ '0' then 1 else 0 end;
-  cron.seconds := bpm_core.sorted_set(bpm_core.cron_values(v_fields[1], 0, 59, 60));
-  cron.minutes := bpm_core.sorted_set(bpm_core.cron_values(v_fields[2], 0, 59, 60));
-  cron.hours := bpm_core.sorted_set(bpm_core.cron_values(v_fields[3], 0, 23, 24));
-  cron.months := bpm_core.sorted_set(bpm_core.cron_values(v_fields[5], 1, 12, 12, v_months));
-  cron.years := bpm_core.sorted_set(bpm_core.cron_values(nullif(v_fields[7], '*'), 1970, 2199, 230));
-  select d.days, d.last_days, d.near_days, d.near_last into cron.days, cron.last_days, cron.near_days, cron.near_last
-    from bpm_core.cron_day_field(case v_fields[4] when '?' then '*' else v_fields[4] end) d;
-  select d.weekdays, d.nth_weekdays, d.last_weekdays into cron.weekdays, cron.nth_weekdays, cron.last_weekdays
-    from bpm_core.cron_weekday_field(case v_fields[6] when '?' then '*' else v_fields[6] end, v_sunday) d;
-  cron.either := v_count = 5 and left(v_fields[4], 1) not in ('*', '?') and left(v_fields[6], 1) not in ('*', '?');
-  problem := (
-    select format('the field %s, %s, cannot be read', x.name, quote_literal(left(x.field, 50)))
-      from (values (1, 'second', v_fields[1], cron.seconds), (2, 'minute', v_fields[2], cron.minutes), (3, 'hour', v_fields[3], cron.hours),
-                   (4, 'day of month', v_fields[4], cron.days), (5, 'month', v_fields[5], cron.months), (6, 'day of week', v_fields[6], cron.weekdays),
-                   (7, 'year', nullif(v_fields[7], '*'), cron.years)) x (n, name, field, found)
-     where x.found is null and x.field is not null
-     order by x.n
-     limit 1);
-end
-$$;
-
--- from 20_catalog/parse_cycle.sql
--- Reads an ISO 8601 repeating interval: R[n]/[start/]duration or R[n]/duration/end. Without n (or with -1) it repeats for ever, or until its end.
--- At most once per second: a faster one would keep tick from ever finding nothing to do.
--- Returns:  repeats (null: for ever), starts_at (null: now), step, ends_at (its last point, null: none); all null when it is not one.
-create or replace function bpm_core.parse_cycle(
-  p_text text, p_zone text default 'UTC', out repeats integer, out starts_at timestamptz, out step interval, out ends_at timestamptz)
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/([^/]+)(?:/([^/]+))?$');
-  v_ends  boolean := v_parts[3] is not null and v_parts[2] ~ '^\s*P';
-begin
-  step := bpm_core.parse_duration(case when v_ends or v_parts[3] is null then v_parts[2] else v_parts[3] end);
-  starts_at := bpm_core.parse_timestamp(case when not v_ends and v_parts[3] is not null then v_parts[2] end, p_zone);
-  ends_at := bpm_core.parse_timestamp(case when v_ends then v_parts[3] end, p_zone);
+  starts_at := bpm_core.parse_timestamp(v_parts[2]);
+  step := bpm_core.parse_duration(v_parts[3]);
   repeats := nullif(v_parts[1]::integer, -1);
-  if (v_parts[3] is not null and starts_at is null and ends_at is null) or repeats = 0 or step < interval '1 second' then
+  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step < interval '1 second' then
     repeats := null;
     starts_at := null;
     step := null;
-    ends_at := null;
   end if;
 end
 $$;
@@ -2841,11 +2456,11 @@ end
 $$;
 
 -- from 20_catalog/parse_timestamp.sql
--- Reads an ISO 8601 date or date with time; without Z or an offset it is what clocks in p_zone show. Checked by arithmetic first, because a failing cast raises.
+-- Reads an ISO 8601 date or date with time; without a zone it is UTC. Checked by arithmetic first, because a failing cast raises.
 -- Returns:  timestamptz; null when it is not one.
-create or replace function bpm_core.parse_timestamp(p_text text, p_zone text default 'UTC')
+create or replace function bpm_core.parse_timestamp(p_text text)
 returns timestamptz
-language plpgsql immutable
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 set datestyle = 'ISO'
@@ -2861,9 +2476,6 @@ begin
   if v_parts[3]::integer not between 1
      and extract(day from make_date(v_parts[1]::integer, v_parts[2]::integer, 1) + interval '1 month' - interval '1 day')::integer then
     return null;
-  end if;
-  if btrim(p_text) !~ '(Z|T.*[+-][0-9:]+)$' then
-    return bpm_core.local_instant(replace(btrim(p_text), ',', '.')::timestamp, p_zone);
   end if;
   return replace(btrim(p_text), ',', '.')::timestamptz;
 end
@@ -2890,6 +2502,45 @@ as $$
     join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.id = d.published_version_id
    where d.tenant_id = p_tenant_id and v.task_type = any (p_types) and d.archived_at is null
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
+$$;
+
+-- from 20_catalog/plain_flow.sql
+-- A flow the compiler adds, in the process and scope of a node.
+create or replace function bpm_core.plain_flow(p_beside bpm_core.draft_node, p_flow_id text, p_source_id text, p_target_id text)
+returns bpm_core.draft_flow
+language sql immutable
+as $$
+  select row(p_beside.pos, p_beside.process_pos, p_beside.scope_pos, p_flow_id, null, null, null, p_source_id, p_target_id, false, null, null, null, null,
+             1)::bpm_core.draft_flow
+$$;
+
+-- from 20_catalog/plain_node.sql
+-- A node the compiler adds beside one that is drawn: in the same process and scope, without attributes.
+create or replace function bpm_core.plain_node(
+  p_beside bpm_core.draft_node, p_node_id text, p_tag text, p_kind bpm_core.node_kind, p_scope_id text, p_incoming integer, p_outgoing integer)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node;
+begin
+  v_node.pos := p_beside.pos;
+  v_node.process_pos := p_beside.process_pos;
+  v_node.scope_pos := p_beside.scope_pos;
+  v_node.scope_id := p_scope_id;
+  v_node.node_id := p_node_id;
+  v_node.tag := p_tag;
+  v_node.kind := p_kind;
+  v_node.attributes := '{}';
+  v_node.extensions := '{}';
+  v_node.interrupting := true;
+  v_node.incoming := p_incoming;
+  v_node.outgoing := p_outgoing;
+  v_node.conditional := 0;
+  v_node.expressions := '{}';
+  return v_node;
+end
 $$;
 
 -- from 20_catalog/profile_fault.sql
@@ -3023,6 +2674,31 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+end
+$$;
+
+-- from 20_catalog/put_inside.sql
+-- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
+create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  if v_node.process_pos <> p_process_pos then
+    return v_node;
+  elsif v_node.scope_id is null and v_node.tag = 'startEvent' and v_node.node_id not like '%:in' then
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+    v_node.default_ref := null;
+  elsif v_node.scope_id is null then
+    v_node.scope_id := p_body;
+  elsif v_node.tag = 'startEvent' and v_node.attached_to is null and v_node.kind <> 'StartEvent' then
+    v_node.attached_to := p_body;
+  end if;
+  return v_node;
 end
 $$;
 
@@ -3177,7 +2853,8 @@ end
 $$;
 
 -- from 20_catalog/resolve_nodes.sql
--- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
+-- is attached to the sub-process around that, as a boundary event is.
 -- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
@@ -3196,16 +2873,23 @@ as $$
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
-           n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
+           n.default_ref, case when sub.node_id is not null then sub.scope_id else coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')) end, n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-           bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
-                                   tt.task_type is not null),
+           case
+             when sub.node_id is not null then bpm_core.inner_start_kind(n.event)
+             when n.tag = 'startEvent' and n.scope_id is not null then case n.event when 'none' then 'StartEvent'::bpm_core.node_kind end
+             when n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' then 'EventSubProcess'
+             else bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+                                          n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                          tt.task_type is not null)
+           end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
+    left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
+                      and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
       select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
@@ -3222,38 +2906,7 @@ as $$
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') x where n.event = 'timer') t on true
-$$;
-
--- from 20_catalog/sorted_set.sql
--- The distinct values of an array, in order; null of null.
-create or replace function bpm_core.sorted_set(p_values integer[])
-returns integer[]
-language sql immutable parallel safe
-as $$ select array_agg(distinct v order by v) from unnest(p_values) v $$;
-
--- from 20_catalog/split_zone.sql
--- Takes the time zone out of a timer's rule: CRON_TZ=Europe/Berlin 0 9 * * *, 2030-01-31T12:00[Europe/Berlin].
--- Returns:  rule without it; zone, null when it names none.
-create or replace function bpm_core.split_zone(p_rule text, out rule text, out zone text)
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_parts text[] := regexp_match(btrim(p_rule), '^(?:CRON_)?TZ=(\S+)\s+(.+)$');
-begin
-  rule := btrim(p_rule);
-  if v_parts is not null then
-    rule := v_parts[2];
-    zone := v_parts[1];
-    return;
-  end if;
-  v_parts := regexp_match(rule, '^([^][]*\d)\[([^][]*)\]([^][]*)$');
-  if v_parts is not null then
-    rule := v_parts[1] || v_parts[3];
-    zone := v_parts[2];
-  end if;
-end
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
 $$;
 
 -- from 20_catalog/store_task_version.sql
@@ -3339,59 +2992,41 @@ as $$
 $$;
 
 -- from 20_catalog/timer_at.sql
--- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added on the calendar of the zone, hours as they pass.
-create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint, p_zone text default 'UTC')
+-- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added in UTC, whatever the session's zone is.
+create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint)
 returns timestamptz
-language sql immutable
-as $$
-  select case
-    when p_zone = 'UTC' then (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC'
-    else bpm_core.local_instant(p_anchor at time zone p_zone + date_trunc('day', p_step) * p_k, p_zone) + (p_step - date_trunc('day', p_step)) * p_k
-  end
-$$;
+language sql immutable parallel safe
+as $$ select (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC' $$;
 
 -- from 20_catalog/timer_first.sql
--- When a timer that is armed now falls due first. p_zone: the time zone if the rule names none.
+-- When a timer that is armed now falls due first.
 -- A cycle keeps the grid anchor + k * step: without a start its anchor is now and the first point k = 1; with a start it is k = 0, or the
--- first point not yet past (missed ones count as used; when all are past, the last one is due at once); with an end its points go back
--- from there.
--- Returns:  one row: anchor_at, step (cycles), scheduled_at, remaining: how often it still fires, this time included (null: for ever), kind, time_zone.
+-- first point not yet past (missed ones count as used; when all are past, the last one is due at once).
+-- Returns:  one row: anchor_at, step (cycles), scheduled_at, and remaining: how often it still fires, this time included (null: for ever).
 --           No row when the rule is not valid for its kind; at deploy that is a fault, at run time it can come from a variable.
-create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz, p_zone text default 'UTC')
-returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer, kind text, time_zone text)
-language plpgsql stable
+create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz)
+returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer)
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_rule  text;
-  r_cycle record;
-  v_k     bigint;
+  v_repeats integer;
+  v_starts  timestamptz;
+  v_k       bigint;
 begin
-  select z.rule, coalesce(z.zone, p_zone) into v_rule, time_zone from bpm_core.split_zone(p_rule) z;
-  if time_zone <> 'UTC' and not bpm_core.known_zone(time_zone) then
-    return;
-  end if;
-  kind := bpm_core.timer_kind(p_kind, v_rule);
   remaining := 1;
-  anchor_at := p_now;
-  if kind = 'Duration' then
-    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(v_rule), 1, time_zone);
-  elsif kind = 'Date' then
-    anchor_at := bpm_core.parse_timestamp(v_rule, time_zone);
+  if p_kind = 'Duration' then
+    anchor_at := p_now;
+    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(p_rule), 1);
+  elsif p_kind = 'Date' then
+    anchor_at := bpm_core.parse_timestamp(p_rule);
     scheduled_at := anchor_at;
-  elsif kind = 'Cron' then
-    scheduled_at := (select bpm_core.cron_next(c.cron, time_zone, p_now) from bpm_core.parse_cron(v_rule) c where c.problem is null);
-    remaining := null;
-  else
-    select c.* into r_cycle from bpm_core.parse_cycle(v_rule, time_zone) c;
-    step := r_cycle.step;
-    anchor_at := coalesce(r_cycle.starts_at, r_cycle.ends_at, p_now);
-    v_k := case
-      when r_cycle.starts_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 0), r_cycle.repeats - 1)
-      when r_cycle.ends_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 1 - r_cycle.repeats), 0)
-      else 1 end;
-    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k, time_zone);
-    remaining := case when r_cycle.starts_at is not null then r_cycle.repeats - v_k when r_cycle.ends_at is not null then 1 - v_k else r_cycle.repeats end::integer;
+  elsif p_kind = 'Cycle' then
+    select c.repeats, c.starts_at, c.step into v_repeats, v_starts, step from bpm_core.parse_cycle(p_rule) c;
+    anchor_at := coalesce(v_starts, p_now);
+    v_k := case when v_starts is null then 1 else least(bpm_core.timer_point(v_starts, step, p_now), v_repeats - 1) end;
+    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k);
+    remaining := (v_repeats - v_k)::integer + case when v_starts is null then 1 else 0 end;
   end if;
   if scheduled_at is not null then
     return next;
@@ -3399,90 +3034,46 @@ begin
 end
 $$;
 
--- from 20_catalog/timer_kind.sql
--- Which kind of timer a rule is: a timeCycle holds a repeating interval or a cron rule, and the text of an expression says which only at run time.
-create or replace function bpm_core.timer_kind(p_kind text, p_rule text)
-returns text
-language sql immutable parallel safe
-as $$ select case when p_kind = 'Cycle' and p_rule !~ '^\s*R(-?\d+)?/' then 'Cron' else p_kind end $$;
-
 -- from 20_catalog/timer_next.sql
 -- The next point of a cycle's grid after one that fired: strictly after it and, when the clock is already further (downtime), the first
 -- one at or after the clock. skipped counts the points passed over; what they mean is the catch-up policy of the caller.
 -- Returns:  scheduled_at, skipped.
-create or replace function bpm_core.timer_next(
-  p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, p_zone text default 'UTC', out scheduled_at timestamptz, out skipped bigint)
+create or replace function bpm_core.timer_next(p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, out scheduled_at timestamptz, out skipped bigint)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled, p_zone) + 1;
-  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now, p_zone));
+  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled) + 1;
+  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now));
 begin
-  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k, p_zone);
+  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k);
   skipped := v_k - v_next;
 end
 $$;
 
 -- from 20_catalog/timer_point.sql
--- The number of the first point of a grid at or after a time; negative before the anchor. Steps of months have no fixed length, so the
--- estimate by average length is corrected by walking; it is never off by more than a few steps.
--- Returns:  bigint.
-create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz, p_zone text default 'UTC')
+-- The number of the first point of a grid at or after a time. Steps of months have no fixed length, so the estimate by average
+-- length is corrected by walking; it is never off by more than a few steps.
+-- Returns:  bigint, 0 or more.
+create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz)
 returns bigint
-language plpgsql immutable
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_k bigint := floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1;
+  v_k bigint;
 begin
-  while bpm_core.timer_at(p_anchor, p_step, v_k - 1, p_zone) >= p_after loop
+  if p_after <= p_anchor then
+    return 0::bigint;
+  end if;
+  v_k := greatest(floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1, 0);
+  while v_k > 0 and bpm_core.timer_at(p_anchor, p_step, v_k - 1) >= p_after loop
     v_k := v_k - 1;
   end loop;
-  while bpm_core.timer_at(p_anchor, p_step, v_k, p_zone) < p_after loop
+  while bpm_core.timer_at(p_anchor, p_step, v_k) < p_after loop
     v_k := v_k + 1;
   end loop;
   return v_k;
-end
-$$;
-
--- from 20_catalog/timer_problem.sql
--- What is wrong with a literal rule of a timer.
--- Returns:  problem and hint, null when it can be timed; numbered as parse_cron.
-create or replace function bpm_core.timer_problem(p_kind text, p_rule text, out problem text, out hint text, out numbered boolean)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_shown text := quote_literal(left(p_rule, 100));
-  r_zone  record;
-  r_cron  record;
-begin
-  numbered := false;
-  select z.rule, z.zone into r_zone from bpm_core.split_zone(p_rule) z;
-  if r_zone.zone is not null and not bpm_core.known_zone(r_zone.zone) then
-    problem := format('%s names a time zone the server does not know.', v_shown);
-    hint := 'Name a region, such as Europe/Berlin, or UTC.';
-  elsif p_kind = 'Duration' and bpm_core.parse_duration(r_zone.rule) is null then
-    problem := format('%s is not an ISO 8601 duration.', v_shown);
-    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
-  elsif p_kind = 'Date' and bpm_core.parse_timestamp(r_zone.rule) is null then
-    problem := format('%s is not an ISO 8601 date.', v_shown);
-    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00, 2030-01-31T12:00[Europe/Berlin].';
-  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(r_zone.rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', v_shown);
-    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D, R3/P1D/2030-01-31T12:00:00Z.';
-  elsif p_kind = 'Cron' then
-    select c.cron, c.problem, c.numbered into r_cron from bpm_core.parse_cron(r_zone.rule) c;
-    numbered := coalesce(r_cron.numbered, false);
-    if r_cron.problem is not null then
-      problem := format('%s is neither an ISO 8601 repeating interval nor a cron rule: %s.', v_shown, r_cron.problem);
-      hint := 'Examples: R/PT10M, R3/2030-01-31T12:00:00Z/P1D; 0 9 * * MON-FRI (minute first), 0 0 9 * * ? (second first), @daily.';
-    elsif bpm_core.cron_wall(r_cron.cron, bpm_core.now() at time zone 'UTC') is null then
-      problem := format('%s never comes: there is no such day within 100 years.', v_shown);
-      hint := 'Look at day, month and year.';
-    end if;
-  end if;
 end
 $$;
 
@@ -3529,6 +3120,49 @@ create or replace function bpm_core.warning(p_code text, p_message text, p_node_
 returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
+
+-- from 20_catalog/wrap_bodies.sql
+-- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
+-- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_bodies(
+  p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_process bpm_core.draft_process;
+  v_node    bpm_core.draft_node;
+  v_body    text;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  foreach v_process in array p_processes loop
+    continue when not exists (select from unnest(p_nodes) n where n.process_pos = v_process.pos and n.scope_id is null and n.kind = 'EventSubProcess');
+    v_body := v_process.process_id || ':body';
+    foreach v_node in array p_nodes loop
+      continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
+      flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
+    end loop;
+    v_node.process_pos := v_process.pos;
+    v_node.scope_pos := v_process.pos;
+    v_node.pos := v_process.pos;
+    flows := array(
+      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
+                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
+                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
+        from unnest(flows) f
+        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
+                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
+    nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
+    nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
+                   || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);
+    flows := flows || bpm_core.plain_flow(v_node, v_process.process_id || ':end-flow', v_body, v_process.process_id || ':end');
+  end loop;
+end
+$$;
 
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
@@ -3713,32 +3347,6 @@ begin
 end
 $$;
 
--- from 20_catalog/zone_shift.sql
--- When the clocks of a zone were moved between two instants with different offsets.
--- Returns:  timestamptz, the first whole second with the new offset.
-create or replace function bpm_core.zone_shift(p_zone text, p_from timestamptz, p_to timestamptz)
-returns timestamptz
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_low    bigint := floor(extract(epoch from p_from))::bigint;
-  v_high   bigint := ceil(extract(epoch from p_to))::bigint;
-  v_offset interval := (to_timestamp(v_low) at time zone p_zone) - (to_timestamp(v_low) at time zone 'UTC');
-  v_middle bigint;
-begin
-  while v_high - v_low > 1 loop
-    v_middle := (v_low + v_high) / 2;
-    if (to_timestamp(v_middle) at time zone p_zone) - (to_timestamp(v_middle) at time zone 'UTC') = v_offset then
-      v_low := v_middle;
-    else
-      v_high := v_middle;
-    end if;
-  end loop;
-  return to_timestamp(v_high);
-end
-$$;
-
 -- from 40_flow/advance_isolated.sql
 -- Moves tokens on from where they stand: follows the flow each takes and drives the arrivals until all rest, end or are parked.
 -- The instances are locked and their patches merged. What cannot go on is an incident on its token, never an exception for the caller.
@@ -3829,31 +3437,32 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
-     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id from bpm_core.subscription s
+     cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
            jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
       from consumed c
       join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || m.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
       from consumed c
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
@@ -3893,16 +3502,17 @@ declare
   v_met bpm_core.subscription[];
 begin
   with due as materialized (
-    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting
+    select s::bpm_core.subscription as wait, g.id as signal_id, g.name, g.payload, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
       from unnest(p_rows) r
      cross join lateral (select s.* from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select g.id, g.name, g.payload from bpm_core.signal g
                           where g.tenant_id = r.tenant_id and g.id = (r.payload ->> 'signal')::uuid offset 0) g
+     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
@@ -3913,11 +3523,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (d.wait).workflow_instance_id, v_now, 'SignalReceived', (d.wait).token_id, (d.wait).node_id,
            jsonb_build_object('signal', d.signal_id, 'name', d.name, 'variables', d.payload)
-           || case when d.interrupting then '{}'::jsonb else '{"interrupting": false}' end
+           || case when d.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(p_tenant_id, d.scope_id, d.payload)
       from due d),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || d.payload
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, d.scope_id, d.payload)
       from due d
      where w.tenant_id = (d.wait).tenant_id and w.id = (d.wait).workflow_instance_id
     returning d.wait)
@@ -4016,6 +3626,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
     into v_born
     from born b;
+  if exists (select from unnest(v_born) b where b.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_born, '{}');
+  end if;
   return v_born;
 end
 $$;
@@ -4100,6 +3713,72 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+end
+$$;
+
+-- from 40_flow/cancel_scopes.sql
+-- Marks open scopes as Cancelled; their tokens are dealt with by the caller.
+-- Writes:   scope, history_event.
+create or replace function bpm_core.cancel_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if coalesce(cardinality(p_scopes), 0) = 0 then
+    return;
+  end if;
+  with cancelled as (
+    update bpm_core.scope s
+       set state = 'Cancelled', live_tokens = 0
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open'
+    returning s.workflow_instance_id, s.id, s.host_token_id, s.node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'ScopeCancelled', c.host_token_id, c.node_id, jsonb_build_object('scope', c.id)
+    from cancelled c;
+end
+$$;
+
+-- from 40_flow/catch_thrown.sql
+-- Lets errors be caught: the host of the catching boundary event leaves by it, with everything in it closed; an event sub-process begins in its scope.
+-- One by one, since the first may end what the second stands in; such a one is gone.
+-- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
+-- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
+-- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
+create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_thrown bpm_core.thrown;
+  v_catch  bpm_core.catch;
+begin
+  leaving := '{}';
+  uncaught := '{}';
+  foreach v_thrown in array p_thrown loop
+    continue when cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0;
+    v_catch := bpm_core.find_catch(v_thrown.token, 'ErrorBoundary', v_thrown.code);
+    if v_catch.node_id is null then
+      uncaught := uncaught || v_thrown;
+      continue;
+    end if;
+    v_catch.interrupting := true;  -- an error ends what it is caught at, whatever the drawing says
+    if p_ends then
+      perform bpm_core.complete_tokens(array[v_thrown.token]);
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
+            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+    leaving := leaving || bpm_core.follow_catch(v_catch);
+  end loop;
 end
 $$;
 
@@ -4289,8 +3968,79 @@ begin
 end
 $$;
 
+-- from 40_flow/close_scopes.sql
+-- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
+-- Writes:   as empty_scopes and cancel_scopes.
+create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scopes uuid[];
+begin
+  v_scopes := array(
+    select s.id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = k.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open');
+  if cardinality(v_scopes) > 0 then
+    perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
+    perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
+  end if;
+end
+$$;
+
+-- from 40_flow/close_starts.sql
+-- Closes the timers and waits by which event sub-processes would begin in the scopes of these hosts; those of their boundary events stay.
+-- Writes:   timer, subscription, history_event.
+create or replace function bpm_core.close_starts(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with start as materialized (
+    select h.tenant_id, h.token_id, n.node_id
+      from unnest(p_hosts) h
+     cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.node_id, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.attached_to = t.node_id offset 0) n
+     where n.element = 'startEvent'),
+  live as materialized (
+    select t.tenant_id, t.id
+      from start s
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.token_id = s.token_id and t.node_id = s.node_id offset 0) t
+     where t.tenant_id = s.tenant_id and t.status in ('Scheduled', 'Held')),
+  cancelled as (
+    update bpm_core.timer t set status = 'Cancelled' from live l where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.tenant_id, t.workflow_instance_id, t.id, t.token_id, t.node_id),
+  open as materialized (
+    select w.tenant_id, w.id
+      from start s
+     cross join lateral (select w.tenant_id, w.id, w.state from bpm_core.subscription w where w.token_id = s.token_id and w.node_id = s.node_id offset 0) w
+     where w.tenant_id = s.tenant_id and w.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.tenant_id, s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed', c.token_id, c.node_id, jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents. The tokens themselves are left alone.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
+-- inside. The tokens themselves are left alone.
 -- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
@@ -4311,6 +4061,36 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
+end
+$$;
+
+-- from 40_flow/complete_tokens.sql
+-- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
+-- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
+create or replace function bpm_core.complete_tokens(p_arriving bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
+    from unnest(p_arriving) a;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  return bpm_core.count_in_scopes('{}', p_arriving);
 end
 $$;
 
@@ -4372,18 +4152,44 @@ begin
 end
 $$;
 
--- from 40_flow/default_zone.sql
--- The time zone of timers that name none.
--- Returns:  text, the setting engine.time_zone, or UTC.
-create or replace function bpm_core.default_zone()
-returns text
-language sql stable parallel safe
-as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
+-- from 40_flow/count_in_scopes.sql
+-- Keeps the counters of the scopes that tokens were born in and ended in; those of the root are counted with their instance.
+-- Returns:  uuid[], the scopes that have no live token left.
+-- Writes:   scope.
+create or replace function bpm_core.count_in_scopes(p_born bpm_core.moving[], p_ended bpm_core.moving[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_empty uuid[];
+begin
+  with change as materialized (
+    select c.tenant_id, c.scope_id, sum(c.more)::integer as more
+      from (select b.tenant_id, b.scope_id, 1 as more from unnest(p_born) b
+            union all
+            select e.tenant_id, e.scope_id, -1 from unnest(p_ended) e) c
+     where c.scope_id <> bpm_core.root_scope()
+     group by c.tenant_id, c.scope_id),
+  counted as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + c.more
+      from change c
+     where s.tenant_id = c.tenant_id and s.id = c.scope_id
+    returning s.id, s.live_tokens)
+  select array_agg(c.id) filter (where c.live_tokens = 0) into v_empty
+    from counted c;
+  return coalesce(v_empty, '{}');
+end
+$$;
 
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
--- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
+-- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -4420,16 +4226,24 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
-        v_waiting := v_waiting || v_entered;
+      if bpm_core.holds_tokens(r_group.kind) then
+        v_waiting := v_waiting || array(select e from unnest(v_entered) e where e.kind is not null);
+        v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
       end if;
       if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
+    if v_some_ended then
+      v_leaving := bpm_core.drop_dead(v_leaving);
+    end if;
+    if cardinality(v_waiting) > 0 then
+      -- A host may leave in the command in which it came, and its waits with it.
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -4551,6 +4365,58 @@ begin
 end
 $$;
 
+-- from 40_flow/empty_scopes.sql
+-- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
+-- without a token: their caller ends or cancels them, or puts one in.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_below uuid[] := bpm_core.scopes_below(p_tenant_id, p_scopes);
+  v_ended bpm_core.moving[];
+begin
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(p_scopes || v_below) k(id)
+     cross join lateral (select t.tenant_id, t.id, t.state from bpm_core.token t
+                          where t.scope_id = k.id and t.scope_id <> '00000000-0000-0000-0000-000000000000' offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')),
+  ended as (
+    update bpm_core.token t
+       set state = 'Terminated', ready_at = null, version = t.version + 1, updated_at = v_now
+      from live l
+     where t.tenant_id = l.tenant_id and t.id = l.id
+    returning t.workflow_instance_id, t.scope_id, t.id, t.node_id, t.via_flow_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+    select p_tenant_id, e.workflow_instance_id, v_now, 'TokenTerminated', e.id, e.node_id, 'Terminated'
+      from ended e)
+  select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
+    into v_ended
+    from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, v_below);
+  if v_ended is null then
+    return;
+  end if;
+  update bpm_core.scope s
+     set live_tokens = 0
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+   where s.tenant_id = k.tenant_id and s.id = k.id;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.close_waits(v_ended);
+end
+$$;
+
 -- from 40_flow/end_instances.sql
 -- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
 -- The instances carry their final status already. Writes: history_event, process_instance.
@@ -4585,9 +4451,62 @@ begin
 end
 $$;
 
+-- from 40_flow/end_scopes.sql
+-- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
+-- that ended last: if one of them had come to rest, so had the scope.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
+-- Writes:   scope, token, timer, subscription, history_event.
+create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_leaving bpm_core.moving[];
+begin
+  with ended as (
+    update bpm_core.scope s
+       set state = 'Completed'
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
+     where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
+  host as materialized (
+    select e.*, w.workflow_version_id, x.steps
+      from ended e
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = e.tenant_id and w.id = e.workflow_instance_id offset 0) w
+     cross join lateral (select min(t.steps) as steps
+                           from unnest(p_ended) m
+                          cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t
+                          where m.scope_id = e.id) x),
+  stepped as (
+    update bpm_core.token t
+       set steps = h.steps
+      from host h
+     where t.tenant_id = h.tenant_id and t.id = h.host_token_id and t.steps <> h.steps),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
+      from host h)
+  select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
+                       h.node_id, null, null)::bpm_core.moving)
+    into v_leaving
+    from host h;
+  if v_leaving is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
--- KIND end event: the token ends; an instance without a live token ends with it, in the same row write.
--- Writes:   token, workflow_instance, process_instance, history_event.
+-- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
+-- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
 create or replace function bpm_core.enter_end_events(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4624,12 +4543,16 @@ begin
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+  end if;
   return '{}'::bpm_core.moving[];
 end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: at the root of a process nobody is left to catch it, so it is an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4638,20 +4561,28 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
+  select c.leaving, c.uncaught into v_leaving, v_uncaught
+    from bpm_core.catch_thrown(array(
+      select row(0, a, n.error_code, null)::bpm_core.thrown
+        from unnest(p_arriving) a
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   perform bpm_core.open_incidents(array(
-    select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
-               jsonb_build_object('code', n.error_code))::bpm_core.trouble
-      from unnest(p_arriving) a
-     cross join lateral (select n.error_code from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
-  return '{}'::bpm_core.moving[];
+    select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
+               jsonb_build_object('code', u.code))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+  return v_leaving;
 end
 $$;
 
 -- from 40_flow/enter_escalation_throws.sql
--- KIND escalation throw event, intermediate or end: there is no scope yet that could catch it, so it is recorded and the token moves on.
--- Returns:  moving[], the tokens that move on. Writes: history_event.
+-- KIND escalation throw event, intermediate or end: the nearest scope outwards that catches it goes on from there, interrupted or beside; the thrower
+-- moves on unless it was in what was interrupted. An escalation nobody catches is recorded.
+-- Returns:  moving[], what moves on; drive leaves out who was ended. Writes: history_event, what follow_catch writes.
 create or replace function bpm_core.enter_escalation_throws(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -4660,15 +4591,31 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_token   bpm_core.moving;
+  v_code    text;
+  v_catch   bpm_core.catch;
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select a.tenant_id, a.instance_id, bpm_core.now(), 'EscalationThrown', a.token_id, a.node_id, jsonb_build_object('code', n.error_code, 'caught', false)
-    from unnest(p_arriving) a
-   cross join lateral (select n.error_code from bpm_core.workflow_node n
-                        where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n;
-  return array(
-    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
-      from unnest(p_arriving) a);
+  foreach v_token in array p_arriving loop
+    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
+    v_code := (select n.error_code from bpm_core.workflow_node n
+                where n.tenant_id = v_token.tenant_id and n.workflow_version_id = v_token.version_id and n.node_id = v_token.node_id);
+    v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+    if v_catch.node_id is not null then
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+      values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+              jsonb_build_object('host', (v_catch.host).node_id, 'code', v_code)
+              || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+      v_leaving := v_leaving || bpm_core.follow_catch(v_catch);
+    end if;
+    v_leaving := v_leaving || row(v_token.tenant_id, v_token.instance_id, v_token.version_id, v_token.scope_id, v_token.token_id, v_token.node_id,
+                                  null, null)::bpm_core.moving;
+  end loop;
+  return v_leaving;
 end
 $$;
 
@@ -4726,7 +4673,7 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, v.variables,
            c.flow_id as chosen, c.condition_source, c.verdict
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
@@ -4777,7 +4724,7 @@ begin
   with choice as materialized (
     select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (
        select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
               array_agg(f.flow_id) filter (where f.is_default) as fallback,
@@ -4873,6 +4820,8 @@ begin
       return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
+    when 'SubProcess' then
+      return bpm_core.enter_sub_processes(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -5029,8 +4978,32 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_sub_processes.sql
+-- KIND embedded sub-process and transaction: the token rests as the host of a new scope, in which a token begins at the start event. Boundary events
+-- of the host, and the start events of event sub-processes inside, are armed first: what happens inside at once already finds them.
+-- Returns:  moving[]: the message waits, and the tokens that begin inside. Writes: token, scope, workflow_instance (live_tokens), history_event;
+--           subscription, timer.
+create or replace function bpm_core.enter_sub_processes(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  return v_waits || bpm_core.open_scopes(p_arriving);
+end
+$$;
+
 -- from 40_flow/enter_terminate_ends.sql
--- KIND terminate end: the token ends and takes every other token of its instance with it. The instance is Completed.
+-- KIND terminate end: the token ends and takes every other token of its scope with it, however deep. A sub-process goes on behind itself, an instance
+-- is Completed.
+-- Returns:  moving[], the hosts of the scopes that end. Writes: what complete_tokens, empty_scopes, end_scopes, terminate_instances write.
 create or replace function bpm_core.enter_terminate_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5040,17 +5013,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_tenant_id text := (p_arriving[1]).tenant_id;
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  update bpm_core.token t
-     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_arriving) a
-   where t.tenant_id = a.tenant_id and t.id = a.token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
-  return '{}'::bpm_core.moving[];
+  perform bpm_core.complete_tokens(p_arriving);
+  perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
+  if cardinality(v_scopes) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
 end
 $$;
 
@@ -5071,28 +5044,6 @@ begin
 end
 $$;
 
--- from 40_flow/error_boundary.sql
--- The boundary event that catches an error at the activity a token rests on: the one with the code before the one that catches all.
--- Returns:  text, its node id; null when none does.
-create or replace function bpm_core.error_boundary(p_token bpm_core.moving, p_code text)
-returns text
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return (
-    select n.node_id
-      from bpm_core.workflow_node n
-     where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.attached_to = p_token.node_id
-       and n.kind = 'ErrorBoundary' and (n.error_code is null or n.error_code = p_code)
-     order by n.error_code nulls last
-     limit 1);
-end
-$$;
-
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -5109,10 +5060,56 @@ begin
 end
 $$;
 
+-- from 40_flow/find_catch.sql
+-- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
+-- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
+-- of its own scope catches it.
+-- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
+create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns bpm_core.catch
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch  bpm_core.catch;
+  v_host   bpm_core.moving := p_token;
+  v_inside boolean := false;
+begin
+  loop
+    select n.node_id, n.interrupting, n.element = 'startEvent'
+      into v_catch.node_id, v_catch.interrupting, v_catch.is_start
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
+     order by n.element = 'startEvent' desc, n.error_code nulls last
+     limit 1;
+    if found then
+      v_catch.host := v_host;
+      return v_catch;
+    end if;
+    exit when v_host.scope_id = bpm_core.root_scope();
+    select n.kind <> 'EventSubProcess' into v_inside
+      from bpm_core.workflow_node n
+     where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
+    v_inside := coalesce(v_inside, true);
+    -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.scope s
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+       where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
+  end loop;
+  return null;
+end
+$$;
+
 -- from 40_flow/fire_joins.sql
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
 -- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
--- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
+-- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance and scope (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5135,6 +5132,11 @@ begin
     from (select r.tenant_id, r.workflow_instance_id, sum(r.expected - 1)::integer as fewer
             from unnest(p_rounds) r group by r.tenant_id, r.workflow_instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
+  update bpm_core.scope s
+     set live_tokens = s.live_tokens - d.fewer
+    from (select r.tenant_id, r.scope_id, sum(r.expected - 1)::integer as fewer
+            from unnest(p_rounds) r where r.scope_id <> bpm_core.root_scope() group by r.tenant_id, r.scope_id) d
+   where s.tenant_id = d.tenant_id and s.id = d.scope_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
            row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives
@@ -5168,7 +5170,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next. Missed ones that are to be skipped are passed over instead.
+-- since it may end what the others wait for; they follow with the next.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -5179,16 +5181,11 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_fired  bpm_core.timer[];
-  v_skips  boolean;
-  v_passed integer := 0;
+  v_fired bpm_core.timer[];
 begin
-  select bool_or(t.catch_up = 'Skip') into v_skips
+  perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
-    cross join lateral (select t.catch_up from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
-  if v_skips then
-    v_passed := bpm_core.pass_over_timers(p_tenant_id, p_timers, p_now);
-  end if;
+    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
@@ -5204,12 +5201,37 @@ begin
   select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
     from fired f;
   if v_fired is null then
-    return v_passed;
+    return 0;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return v_passed + cardinality(v_fired);
+  return cardinality(v_fired);
+end
+$$;
+
+-- from 40_flow/follow_catch.sql
+-- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
+-- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
+create or replace function bpm_core.follow_catch(p_catch bpm_core.catch)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_catch.host;
+  v_from bpm_core.moving := row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, p_catch.node_id, null, null)::bpm_core.moving;
+begin
+  if p_catch.is_start then
+    return bpm_core.start_event_subs(array[v_from], p_catch.interrupting);
+  elsif not p_catch.interrupting then
+    return bpm_core.bear_tokens(array[v_from]);
+  end if;
+  perform bpm_core.close_waits(array[v_host]);
+  return array[v_from];
 end
 $$;
 
@@ -5239,7 +5261,7 @@ $$;
 -- They inherit its steps: a loop through a fork is a loop.
 -- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
 -- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- Writes:   token, workflow_instance (live_tokens), history_event.
+-- Writes:   token, workflow_instance (live_tokens), scope, history_event.
 create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -5284,6 +5306,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
     into v_leaving
     from born b;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_leaving, p_arriving);
+  end if;
   return v_leaving;
 end
 $$;
@@ -5406,6 +5431,37 @@ begin
 end
 $$;
 
+-- from 40_flow/holds_tokens.sql
+-- Whether a token that enters a node of this kind rests there until something happens.
+create or replace function bpm_core.holds_tokens(p_kind bpm_core.node_kind)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select p_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',
+                    'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity', 'CompensationThrow')
+$$;
+
+-- from 40_flow/host_tokens.sql
+-- Brings tokens to rest as hosts of scopes. Their steps go on counting: a loop through a sub-process in which nothing waits is a loop.
+-- Writes:   token.
+create or replace function bpm_core.host_tokens(p_arriving bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+    from unnest(p_arriving) a
+   where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
 -- Returns:  moving[], the first tokens, leaving their start events.
@@ -5525,7 +5581,8 @@ $$;
 
 -- from 40_flow/leave_by_timers.sql
 -- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
--- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone.
+-- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone; the start event of an event
+-- sub-process begins that.
 -- Writes:   history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -5539,14 +5596,16 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with fired as materialized (
     select row(f.tenant_id, f.workflow_instance_id, w.workflow_version_id, t.scope_id, f.token_id, f.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> f.node_id as elsewhere, f.id, f.scheduled_at
+           n.interrupting, t.node_id <> f.node_id as elsewhere, n.element = 'startEvent' as is_start, f.id, f.scheduled_at
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id, t.state, t.visit from bpm_core.token t
                           where t.tenant_id = f.tenant_id and t.id = f.token_id offset 0) t
@@ -5554,21 +5613,26 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select (f.token).tenant_id, (f.token).instance_id, p_now, 'TimerFired', (f.token).token_id, (f.token).node_id,
-           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting)
+           jsonb_build_object('timer', f.id, 'scheduled_at', f.scheduled_at, 'interrupting', f.interrupting and not f.is_start)
       from fired f)
-  select array_agg(f.token) filter (where f.elsewhere and f.interrupting), array_agg(f.token) filter (where f.interrupting),
-         array_agg(f.token) filter (where not f.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(f.token) filter (where f.elsewhere and f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.interrupting and not f.is_start), array_agg(f.token) filter (where not f.interrupting and not f.is_start),
+         array_agg(f.token) filter (where f.is_start and not f.interrupting), array_agg(f.token) filter (where f.is_start and f.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from fired f;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
--- interrupt sends a new token and leaves the host alone.
+-- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
 -- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
 returns void
@@ -5582,22 +5646,53 @@ declare
   v_hosts   bpm_core.moving[];
   v_leaving bpm_core.moving[];
   v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
 begin
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
       from unnest(p_met) m
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
                           where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
      cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
-  select array_agg(m.token) filter (where m.interrupting and m.more_waits), array_agg(m.token) filter (where m.interrupting),
-         array_agg(m.token) filter (where not m.interrupting)
-    into v_hosts, v_leaving, v_beside
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits and not m.is_start),
+         array_agg(m.token) filter (where m.interrupting and not m.is_start), array_agg(m.token) filter (where not m.interrupting and not m.is_start),
+         array_agg(m.token) filter (where m.is_start and not m.interrupting), array_agg(m.token) filter (where m.is_start and m.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
     from met m;
   perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(coalesce(v_leaving, '{}') || bpm_core.bear_tokens(v_beside));
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+  perform bpm_core.advance_isolated(v_leaving);
+end
+$$;
+
+-- from 40_flow/local_names.sql
+-- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
+-- Returns:  jsonb: {} or {"local": [names]}.
+create or replace function bpm_core.local_names(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_declared jsonb;
+  v_names    jsonb;
+begin
+  if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
+    return '{}'::jsonb;
+  end if;
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
+  v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
+  return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
 $$;
 
@@ -5712,35 +5807,9 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
--- from 40_flow/next_occurrence.sql
--- The occurrence of a repeating timer after the one it stands at: on its own grid, and with catch_up All the very next one, else the first that is
--- not past. Missed ones count as used.
--- Returns:  scheduled_at, null when there is none any more, and remaining.
-create or replace function bpm_core.next_occurrence(p_timer bpm_core.timer, p_now timestamptz, out scheduled_at timestamptz, out remaining integer)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_rule text := (bpm_core.split_zone(p_timer.rule)).rule;
-  v_now  timestamptz := case when p_timer.catch_up = 'All' then p_timer.scheduled_at else p_now end;
-  v_step interval;
-  r_next record;
-begin
-  if p_timer.kind = 'Cron' then
-    scheduled_at := bpm_core.cron_next((bpm_core.parse_cron(v_rule)).cron, p_timer.time_zone,
-                                       greatest(p_timer.scheduled_at, v_now - interval '1 microsecond'));
-  elsif p_timer.kind = 'Cycle' then
-    v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
-    select n.scheduled_at, n.skipped into r_next
-      from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
-    remaining := (p_timer.remaining - 1 - r_next.skipped)::integer;
-    scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
-  end if;
-end
-$$;
-
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join.
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
+-- or around one.
 -- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
@@ -5764,7 +5833,10 @@ begin
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
+     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
+       -- Hosts of scopes wait for what is inside.
+       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
+                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
        and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
                         where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (
@@ -5915,6 +5987,61 @@ begin
 end
 $$;
 
+-- from 40_flow/open_scopes.sql
+-- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  with opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+      from unnest(p_hosts) h
+     cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (
+       select n.node_id
+         from bpm_core.workflow_node n
+        where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
+        order by n.node_id || '-flow' is distinct from h.flow_id
+        limit 1) s
+     where t.state = 'Waiting'),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+      from opened o),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select o.tenant_id, o.token_id, o.instance_id, o.scope_id, o.node_id, 'Waiting', o.steps, v_now
+      from opened o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select o.tenant_id, o.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, o.host_id, o.host_node_id, jsonb_build_object('scope', o.scope_id)
+      from opened o
+    union all
+    select o.tenant_id, o.instance_id, v_now, 'TokenBorn', o.token_id, o.node_id, jsonb_build_object('parent', o.host_id, 'scope', o.scope_id)
+      from opened o),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from opened o;
+  return coalesce(v_born, '{}');
+end
+$$;
+
 -- from 40_flow/open_signal_waits.sql
 -- Opens signal waits: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
 -- Writes:   subscription, history_event.
@@ -5993,7 +6120,8 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables) end as correlation_key
+                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                                                               else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
@@ -6136,12 +6264,11 @@ begin
 end
 $$;
 
--- from 40_flow/pass_over_timers.sql
--- Under the locks of timers and instances: occurrences of repeating timers with catch_up Skip that were missed are cancelled, not fired, and the next is
--- scheduled. Missed is what is found more than a minute after its time; the loop of a healthy runner is never that late.
--- Returns:  integer, timers passed over. Writes: timer, workflow_instance, history_event.
-create or replace function bpm_core.pass_over_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
-returns integer
+-- from 40_flow/patch_scopes.sql
+-- Patches the scopes around a token: each key goes to the nearest that declares it.
+-- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
+create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
+returns jsonb
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -6149,35 +6276,23 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_missed bpm_core.timer[];
+  v_rest  jsonb := p_patch;
+  v_scope uuid := p_scope_id;
+  v_names text[];
+  r_scope record;
 begin
-  with missed as materialized (
-    select t.tenant_id, t.id
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
-     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting from bpm_core.workflow_node n
-                          where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
-     where t.status = 'Scheduled' and t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and not n.interrupting
-       and t.scheduled_at < p_now - interval '1 minute'),
-  passed as (
-    update bpm_core.timer t
-       set status = 'Cancelled'
-      from missed m
-     where t.tenant_id = m.tenant_id and t.id = m.id
-    returning t.*),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select p.tenant_id, p.workflow_instance_id, p_now, 'TimerCancelled', p.token_id, p.node_id,
-           jsonb_build_object('timer', p.id, 'scheduled_at', p.scheduled_at, 'missed', true)
-      from passed p)
-  select array_agg(p::bpm_core.timer) into v_missed from passed p;
-  if v_missed is not null then
-    perform bpm_core.bump_instances(p_tenant_id, array(select m.workflow_instance_id from unnest(v_missed) m));
-    perform bpm_core.repeat_timers(v_missed, p_now);
-  end if;
-  return coalesce(cardinality(v_missed), 0);
+  while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
+    if cardinality(v_names) > 0 then
+      update bpm_core.scope s
+         set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
+       where s.tenant_id = p_tenant_id and s.id = v_scope;
+      v_rest := v_rest - v_names;
+    end if;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_rest;
 end
 $$;
 
@@ -6294,9 +6409,9 @@ end
 $$;
 
 -- from 40_flow/raise_errors.sql
--- Raises BPMN errors at the activities tokens rest on. Caught ones leave by the boundary; what else waited on the token is closed.
+-- Raises BPMN errors at the activities tokens rest on. A caught one goes on from where it is caught; what stood in between is closed.
 -- Returns:  thrown[], those nobody caught, untouched. The instances are locked and written.
--- Writes:   history_event, what close_waits and the path ahead write.
+-- Writes:   history_event, what catch_thrown and the path ahead write.
 create or replace function bpm_core.raise_errors(p_thrown bpm_core.thrown[])
 returns bpm_core.thrown[]
 language plpgsql volatile
@@ -6306,28 +6421,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_uncaught bpm_core.thrown[];
-  v_hosts    bpm_core.moving[];
   v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
-  with raised as materialized (
-    select x::bpm_core.thrown as thrown, bpm_core.error_boundary(x.token, x.code) as boundary
-      from unnest(p_thrown) x),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    select ((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, bpm_core.now(), 'ErrorCaught', ((r.thrown).token).token_id, r.boundary,
-           jsonb_build_object('host', ((r.thrown).token).node_id, 'code', (r.thrown).code, 'message', (r.thrown).message)
-      from raised r
-     where r.boundary is not null)
-  select array_agg(r.thrown) filter (where r.boundary is null),
-         array_agg((r.thrown).token) filter (where r.boundary is not null),
-         array_agg(row(((r.thrown).token).tenant_id, ((r.thrown).token).instance_id, ((r.thrown).token).version_id, ((r.thrown).token).scope_id,
-                       ((r.thrown).token).token_id, r.boundary, null, null)::bpm_core.moving) filter (where r.boundary is not null)
-    into v_uncaught, v_hosts, v_leaving
-    from raised r;
-  perform bpm_core.close_waits(v_hosts);
-  perform bpm_core.advance_isolated(v_leaving);
-  return coalesce(v_uncaught, '{}');
+  if coalesce(cardinality(p_thrown), 0) = 0 then
+    return '{}'::bpm_core.thrown[];
+  end if;
+  select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
+  -- Of two throwers one may have ended where the other was caught.
+  perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
+  return v_uncaught;
 end
 $$;
 
@@ -6397,7 +6500,7 @@ $$;
 
 -- from 40_flow/repeat_timers.sql
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
--- once (catch_up Once), one by one (All) or not at all (Skip: fire_timers did not fire it); missed ones count as used.
+-- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
 -- Writes:   timer, history_event.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -6412,14 +6515,15 @@ begin
     insert into bpm_core.timer as t (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
                                 due_at, remaining, catch_up)
     select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
-           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), k.remaining, f.catch_up
+           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral (select x.* from bpm_core.next_occurrence(f, p_now) x where f.kind in ('Cycle', 'Cron') and not n.interrupting) k
-     where k.scheduled_at is not null
+     cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
+     cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
+     where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0
     returning t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.scheduled_at)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select n.tenant_id, n.workflow_instance_id, p_now, 'TimerStarted', n.token_id, n.node_id, jsonb_build_object('timer', n.id, 'scheduled_at', n.scheduled_at)
@@ -6588,6 +6692,86 @@ begin
 end
 $$;
 
+-- from 40_flow/root_scope.sql
+-- The scope_id of tokens that are in no sub-process.
+create or replace function bpm_core.root_scope()
+returns uuid
+language sql immutable parallel safe
+as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- from 40_flow/scope_variables.sql
+-- What is declared in a scope and those around it, the nearest winning.
+-- Returns:  jsonb object; empty at the root.
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_variables jsonb := '{}'::jsonb;
+  v_scope     uuid := p_scope_id;
+  r_scope     record;
+begin
+  while v_scope <> bpm_core.root_scope() loop
+    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    v_variables := r_scope.variables || v_variables;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+  return v_variables;
+end
+$$;
+
+-- from 40_flow/scopes_below.sql
+-- The open scopes inside these scopes, however deep.
+-- Returns:  uuid[], without the given ones.
+create or replace function bpm_core.scopes_below(p_tenant_id text, p_scopes uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_below uuid[] := '{}'::uuid[];
+  v_level uuid[] := p_scopes;
+begin
+  loop
+    v_level := array(
+      select s.id
+        from unnest(v_level) k(id)
+       cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.parent_scope_id = k.id offset 0) s
+       where s.tenant_id = p_tenant_id and s.state = 'Open');
+    exit when cardinality(v_level) = 0;
+    v_below := v_below || v_level;
+  end loop;
+  return v_below;
+end
+$$;
+
+-- from 40_flow/scopes_hosted.sql
+-- The open scopes of these hosts.
+-- Returns:  uuid[].
+create or replace function bpm_core.scopes_hosted(p_hosts bpm_core.moving[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select s.id
+      from unnest(p_hosts) h
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = h.token_id offset 0) s
+     where s.tenant_id = h.tenant_id and s.state = 'Open');
+end
+$$;
+
 -- from 40_flow/send_signal.sql
 -- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
 -- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
@@ -6661,7 +6845,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
-  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance) v);
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
 
@@ -6704,6 +6888,69 @@ begin
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/start_event_subs.sql
+-- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
+-- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
+-- p_starts: the host of the scope around, and the start event. Returns: moving[], leaving the start events.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what empty_scopes and close_starts write.
+create or replace function bpm_core.start_event_subs(p_starts bpm_core.moving[], p_interrupting boolean)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_starts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  if p_interrupting then
+    perform bpm_core.empty_scopes((p_starts[1]).tenant_id, bpm_core.scopes_hosted(p_starts));
+    perform bpm_core.close_starts(p_starts);
+  end if;
+  with begun as materialized (
+    select b.tenant_id, b.instance_id, b.version_id, b.node_id, o.id as around_id, n.scope_node_id as sub_node_id,
+           bpm_core.new_id() as host_id, bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_starts) b
+     cross join lateral (select n.scope_node_id from bpm_core.workflow_node n
+                          where n.tenant_id = b.tenant_id and n.workflow_version_id = b.version_id and n.node_id = b.node_id offset 0) n
+     cross join lateral (select s.id, s.state from bpm_core.scope s where s.host_token_id = b.token_id offset 0) o
+     where o.state = 'Open'),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, visit, updated_at)
+    select b.tenant_id, b.host_id, b.instance_id, b.around_id, b.sub_node_id, 'Waiting'::bpm_core.token_state, 1, v_now from begun b
+    union all
+    select b.tenant_id, b.token_id, b.instance_id, b.scope_id, b.node_id, 'Waiting', 0, v_now from begun b),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select b.tenant_id, b.scope_id, b.instance_id, b.around_id, b.sub_node_id, b.host_id, 1 from begun b),
+  around as (
+    update bpm_core.scope s
+       set live_tokens = s.live_tokens + d.more
+      from (select b.tenant_id, b.around_id, count(*)::integer as more from begun b group by b.tenant_id, b.around_id) d
+     where s.tenant_id = d.tenant_id and s.id = d.around_id),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select b.tenant_id, b.instance_id, 2 * count(*)::integer as more from begun b group by b.tenant_id, b.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select b.tenant_id, b.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, b.host_id, b.sub_node_id,
+           jsonb_build_object('scope', b.scope_id, 'start', b.node_id) from begun b
+    union all
+    select b.tenant_id, b.instance_id, v_now, 'TokenBorn', b.token_id, b.node_id, jsonb_build_object('parent', b.host_id, 'scope', b.scope_id) from begun b)
+  select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from begun b;
+  return coalesce(v_born, '{}');
 end
 $$;
 
@@ -6808,19 +7055,18 @@ begin
   end if;
   with wait as materialized (
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
-           coalesce(f.kind, n.timer_kind) as timer_kind, n.timer_rule, n.catch_up, r.rule, f.anchor_at, f.scheduled_at, f.remaining, f.time_zone, bpm_core.new_id() as timer_id
+           n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-     cross join lateral (select n.timer_kind, n.timer_rule, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
-                           from bpm_core.workflow_node n
+     cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
-      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
+      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
   started as (
-    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
-    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.time_zone, w.anchor_at, w.scheduled_at,
-           greatest(w.scheduled_at, bpm_core.now()), w.remaining, w.catch_up
+    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, anchor_at, scheduled_at, due_at, remaining)
+    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.anchor_at, w.scheduled_at,
+           greatest(w.scheduled_at, bpm_core.now()), w.remaining
       from wait w
      where w.scheduled_at is not null),
   noted as (
@@ -6879,7 +7125,7 @@ $$;
 
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
--- Writes:   token, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
+-- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
 create or replace function bpm_core.terminate_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb default null)
 returns void
 language plpgsql volatile
@@ -6913,6 +7159,11 @@ begin
   select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
     into v_hosts
     from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, array(
+    select s.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   v_now := bpm_core.now();
@@ -7129,13 +7380,15 @@ end
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow; the nearer wins. Called in FROM, where it is inlined.
+-- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- it is inlined.
 -- Returns:  one row, variables jsonb object.
-create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid)
+create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select p.variables || w.variables
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
+              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -7253,7 +7506,7 @@ begin
        set state = 'Completed'
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
@@ -7267,9 +7520,10 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
            jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
       from done d
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables)::bpm_core.accepted order by d.item)
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
     from done d;
   return coalesce(v_accepted, '{}');
@@ -7308,9 +7562,10 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;
 
@@ -7390,7 +7645,8 @@ begin
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now
     from bpm_core.open_incidents(v_troubles) i
-   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id) v;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -7510,7 +7766,8 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, p.variables || w.variables
+         l.lease_until, case when l.scope_id is null then p.variables || w.variables
+                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.variables from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -7810,8 +8067,9 @@ end
 $$;
 
 -- from 50_work/continue_accepted.sql
--- Moves the tokens of accepted tasks on: patches merged per instance in item order, what else waited on the token closed, then advance.
--- Writes:   workflow_instance once, and whatever the nodes ahead write.
+-- Moves the tokens of accepted tasks on: patches merged per instance in item order (what a scope declares goes there), what else waited on the token
+-- closed, then advance.
+-- Writes:   workflow_instance once, scope, and whatever the nodes ahead write.
 create or replace function bpm_core.continue_accepted(p_tenant_id text, p_accepted bpm_core.accepted[])
 returns void
 language plpgsql volatile
@@ -7821,22 +8079,27 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[];
+  v_accepted bpm_core.accepted[] := p_accepted;
 begin
+  if exists (select from unnest(p_accepted) a where a.scope_id is not null) then
+    v_accepted := array(
+      select row(a.item, a.task_id, a.instance_id, a.token_id, a.node_id, a.attempt,
+                 case when a.scope_id is null then a.variables else bpm_core.patch_scopes(p_tenant_id, a.scope_id, a.variables) end,
+                 a.scope_id)::bpm_core.accepted
+        from (select a.* from unnest(p_accepted) a order by a.item offset 0) a);
+  end if;
   update bpm_core.workflow_instance w
      set lock_version = w.lock_version + 1, variables = w.variables || p.patch
     from (select p_tenant_id as tenant_id, a.instance_id, bpm_core.jsonb_merge(a.variables order by a.item) as patch
-            from unnest(p_accepted) a group by a.instance_id) p
+            from unnest(v_accepted) a group by a.instance_id) p
    where w.tenant_id = p.tenant_id and w.id = p.instance_id;
-  v_leaving := array(
-    select row(p_tenant_id, a.instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
+  perform bpm_core.advance_isolated(array(
+    select row(p_tenant_id, a.instance_id, w.workflow_version_id, coalesce(a.scope_id, bpm_core.root_scope()), a.token_id, a.node_id, null, null)::bpm_core.moving
       from (select p_tenant_id as tenant_id, a.* from unnest(p_accepted) a offset 0) a
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
-     cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     order by a.item);
-  perform bpm_core.close_events(p_tenant_id, array(select a.token_id from unnest(p_accepted) a));
-  perform bpm_core.advance_isolated(v_leaving);
+     order by a.item));
 end
 $$;
 
@@ -7877,7 +8140,7 @@ $$;
 
 -- from 50_work/end_task_in_error.sql
 -- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
--- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
 create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns bpm.outcome
@@ -7891,9 +8154,10 @@ declare
   v_now    timestamptz := bpm_core.now();
   v_token  bpm_core.moving;
   v_caught boolean;
+  v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
   update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
+     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
    where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
@@ -7901,7 +8165,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
+  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -7910,7 +8174,8 @@ begin
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables)
+          || v_local);
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
     return 'Done'::bpm.outcome;
@@ -7939,10 +8204,10 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -7970,16 +8235,16 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
   return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
@@ -8281,9 +8546,9 @@ set jit = off
 as $$
 begin
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
     from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
    cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -8291,7 +8556,7 @@ begin
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id) v;
+   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
 end
 $$;
 
@@ -8855,7 +9120,7 @@ begin
                             'decided_by', r.decided_by, 'message', r.note),
          v.variables, v_now
     from unnest(p_rejected) r
-   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id, (r.token).scope_id) v;
   perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
                                   jsonb_build_object('code', 'ApprovalRejected'));
 end
@@ -9438,7 +9703,7 @@ begin
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
@@ -10507,7 +10772,7 @@ as $$
     from (select t.tenant_id, t.token_id, t.seq, t.kind, row_number() over (partition by t.token_id order by t.seq) as n
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
-   where (s.n = 1) <> (s.kind in ('InstanceStarted', 'TokenBorn'))
+   where case when s.n = 1 then s.kind not in ('InstanceStarted', 'TokenBorn', 'ScopeOpened') else s.kind in ('InstanceStarted', 'TokenBorn') end
   union all
   select bpm_core.violation_of('I-13', m.tenant_id, m.kind, m.id, 'a change without its row in history', m.seen)
     from (select u.* from bpm_core.unrecorded_changes(p_tenant_id) u
@@ -10550,7 +10815,8 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
+                                                             else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
                   and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
@@ -10754,7 +11020,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_27.sql
--- I-27: live_tokens equals the count, and every reference that is not a foreign key points at a row (orphans).
+-- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -10768,6 +11034,21 @@ as $$
                 where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
                 group by k.workflow_instance_id) k on k.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.live_tokens <> coalesce(k.live, 0)
+  union all
+  select bpm_core.violation_of('I-27', s.tenant_id, 'scope', s.id::text, x.rule,
+           jsonb_build_object('state', s.state, 'live_tokens', s.live_tokens, 'counted', coalesce(k.live, 0), 'host', h.state, 'host_node', h.node_id))
+    from bpm_core.scope s
+    left join bpm_core.token h on h.tenant_id = s.tenant_id and h.id = s.host_token_id
+    left join (select k.scope_id, count(*) as live
+                 from bpm_core.token k
+                where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+                group by k.scope_id) k on k.scope_id = s.id
+   cross join lateral (values
+     ('live_tokens is not the count', s.live_tokens <> coalesce(k.live, 0)),
+     ('open without a token in it', s.state = 'Open' and s.live_tokens = 0),
+     ('open, but its host is elsewhere', s.state = 'Open' and (h.state is distinct from 'Waiting' or h.node_id <> s.node_id
+        or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
@@ -11435,13 +11716,16 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
-                         'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
-         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
-         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
+                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+                         'TaskHeld', 'TaskReleased') then 'task'
+         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
+                         'ConditionMet', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -11763,7 +12047,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
+         when bpm_core.holds_tokens(f.target_kind) then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -11771,14 +12055,14 @@ select s.tenant_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
-             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
+               then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -11786,9 +12070,10 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id

@@ -8,13 +8,16 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
-                         'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
-         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned') then 'task'
-         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled') then 'timer'
-         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'SubscriptionClosed') then 'message'
+                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+         when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
+                         'TaskHeld', 'TaskReleased') then 'task'
+         when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
+         when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
+                         'ConditionMet', 'SubscriptionClosed') then 'message'
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,

@@ -17,13 +17,15 @@ as $$
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'subProcess' then 'SubProcess'
+    when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
       case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end

@@ -16,7 +16,9 @@ begin
   v_drawn := bpm_core.draft_nodes(p_elements);
   v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
-  select l.nodes, l.flows into nodes, flows from bpm_core.lower_graph(v_drawn, v_lines) l;
+  select l.nodes, l.flows into nodes, flows
+    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -27,6 +29,7 @@ begin
             union all select f from bpm_core.find_shape_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
+            union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f

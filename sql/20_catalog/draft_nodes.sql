@@ -28,7 +28,7 @@ as $$
            n.attributes, coalesce(x.extensions, '{}'),
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
-           n.tag <> 'boundaryEvent' or coalesce(lower(btrim(n.attributes ->> 'cancelActivity')), 'true') not in ('false', '0'),
+           coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
            c.loop, l.lane, nullif(c.documentation, ''),
            0, 0, 0, null, null, null, null, null, null, null, null, '{}')::bpm_core.draft_node order by n.pos), '{}')
     from node n

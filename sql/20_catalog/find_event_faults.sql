@@ -41,8 +41,9 @@ as $$
     from node n where n.kind = 'ErrorBoundary' and not n.interrupting
   union all
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
-           case h.tag when 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
+           case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
    where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
+      or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;

@@ -7,6 +7,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
+    when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag like '%Gateway' then null

@@ -1,4 +1,5 @@
--- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind.
+-- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
+-- is attached to the sub-process around that, as a boundary event is.
 -- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
@@ -17,16 +18,23 @@ as $$
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
-           n.default_ref, coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')), n.interrupting, n.loop, n.lane, n.documentation,
+           n.default_ref, case when sub.node_id is not null then sub.scope_id else coalesce(h.node_id, regexp_replace(n.attached_to, '^[^:]*:', '')) end, n.interrupting, n.loop, n.lane, n.documentation,
            coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-           bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
-                                   n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
-                                   tt.task_type is not null),
+           case
+             when sub.node_id is not null then bpm_core.inner_start_kind(n.event)
+             when n.tag = 'startEvent' and n.scope_id is not null then case n.event when 'none' then 'StartEvent'::bpm_core.node_kind end
+             when n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' then 'EventSubProcess'
+             else bpm_core.bpmn_node_kind(n.tag, n.event, coalesce(a.flows, 0), coalesce(l.flows, 0), coalesce(l.conditional, 0),
+                                          n.attributes ->> 'bpm:approval' = 'required' or tt.task_type = any (p_approval_types),
+                                          tt.task_type is not null)
+           end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
+    left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
+                      and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
       select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')

@@ -34,6 +34,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, null, null)::bpm_core.moving)
     into v_born
     from born b;
+  if exists (select from unnest(v_born) b where b.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_born, '{}');
+  end if;
   return v_born;
 end
 $$;

@@ -1,6 +1,6 @@
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
--- What the kinds that hold tokens give back are the message waits of those; of all other kinds it is the tokens that move on.
+-- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -37,16 +37,24 @@ begin
         v_leaving := bpm_core.drop_dead(v_leaving);
       end if;
       v_entered := bpm_core.enter_nodes(r_group.kind, r_group.arriving);
-      if r_group.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'MessageCatch', 'SignalCatch', 'EventGateway') then
-        v_waiting := v_waiting || v_entered;
+      if bpm_core.holds_tokens(r_group.kind) then
+        v_waiting := v_waiting || array(select e from unnest(v_entered) e where e.kind is not null);
+        v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
       end if;
       if r_group.kind in ('ParallelJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
+    if v_some_ended then
+      v_leaving := bpm_core.drop_dead(v_leaving);
+    end if;
+    if cardinality(v_waiting) > 0 then
+      -- A host may leave in the command in which it came, and its waits with it.
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.

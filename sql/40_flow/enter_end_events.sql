@@ -1,5 +1,5 @@
--- KIND end event: the token ends; an instance without a live token ends with it, in the same row write.
--- Writes:   token, workflow_instance, process_instance, history_event.
+-- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
+-- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
 create or replace function bpm_core.enter_end_events(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -35,6 +35,9 @@ begin
     from unnest(p_arriving) a;
   if v_ended is not null then
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
+  end if;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
   end if;
   return '{}'::bpm_core.moving[];
 end

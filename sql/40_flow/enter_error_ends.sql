@@ -1,4 +1,5 @@
--- KIND error end event: at the root of a process nobody is left to catch it, so it is an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -7,13 +8,20 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_leaving  bpm_core.moving[];
+  v_uncaught bpm_core.thrown[];
 begin
+  select c.leaving, c.uncaught into v_leaving, v_uncaught
+    from bpm_core.catch_thrown(array(
+      select row(0, a, n.error_code, null)::bpm_core.thrown
+        from unnest(p_arriving) a
+       cross join lateral (select n.error_code from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   perform bpm_core.open_incidents(array(
-    select row(a, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(n.error_code, 'without a code'), a.node_id),
-               jsonb_build_object('code', n.error_code))::bpm_core.trouble
-      from unnest(p_arriving) a
-     cross join lateral (select n.error_code from bpm_core.workflow_node n
-                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n));
-  return '{}'::bpm_core.moving[];
+    select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
+               jsonb_build_object('code', u.code))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+  return v_leaving;
 end
 $$;

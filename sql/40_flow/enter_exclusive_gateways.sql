@@ -16,7 +16,7 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, v.variables,
            c.flow_id as chosen, c.condition_source, c.verdict
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f

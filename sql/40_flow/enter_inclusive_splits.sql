@@ -17,7 +17,7 @@ begin
   with choice as materialized (
     select a::bpm_core.moving as token, v.variables, c.unsure, c.source, coalesce(c.taken, c.fallback) as flows
       from unnest(p_arriving) a
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (
        select array_agg(f.flow_id order by f.ord) filter (where e.verdict and not f.is_default) as taken,
               array_agg(f.flow_id) filter (where f.is_default) as fallback,

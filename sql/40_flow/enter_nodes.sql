@@ -45,6 +45,8 @@ begin
       return bpm_core.enter_escalation_throws(p_arriving);
     when 'EventGateway' then
       return bpm_core.enter_event_gateways(p_arriving);
+    when 'SubProcess' then
+      return bpm_core.enter_sub_processes(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then

@@ -1,4 +1,6 @@
--- KIND terminate end: the token ends and takes every other token of its instance with it. The instance is Completed.
+-- KIND terminate end: the token ends and takes every other token of its scope with it, however deep. A sub-process goes on behind itself, an instance
+-- is Completed.
+-- Returns:  moving[], the hosts of the scopes that end. Writes: what complete_tokens, empty_scopes, end_scopes, terminate_instances write.
 create or replace function bpm_core.enter_terminate_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -8,16 +10,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_tenant_id text := (p_arriving[1]).tenant_id;
+  v_scopes    uuid[] := array(select distinct a.scope_id from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope());
+  v_roots     uuid[] := array(select distinct a.instance_id from unnest(p_arriving) a where a.scope_id = bpm_core.root_scope());
 begin
-  update bpm_core.token t
-     set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
-    from unnest(p_arriving) a
-   where t.tenant_id = a.tenant_id and t.id = a.token_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select a.tenant_id, a.instance_id, v_now, 'TokenCompleted', a.token_id, a.node_id, 'Completed'
-    from unnest(p_arriving) a;
-  perform bpm_core.terminate_instances((p_arriving[1]).tenant_id, array(select distinct a.instance_id from unnest(p_arriving) a), 'Completed');
-  return '{}'::bpm_core.moving[];
+  perform bpm_core.complete_tokens(p_arriving);
+  perform bpm_core.terminate_instances(v_tenant_id, v_roots, 'Completed');
+  if cardinality(v_scopes) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
+  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
 end
 $$;

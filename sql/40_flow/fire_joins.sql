@@ -1,6 +1,6 @@
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
 -- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
--- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance (live_tokens), history_event.
+-- Returns:  moving[], the survivors, leaving. Writes: parallel_join, token, workflow_instance and scope (live_tokens), history_event.
 create or replace function bpm_core.fire_joins(p_rounds bpm_core.parallel_join[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -23,6 +23,11 @@ begin
     from (select r.tenant_id, r.workflow_instance_id, sum(r.expected - 1)::integer as fewer
             from unnest(p_rounds) r group by r.tenant_id, r.workflow_instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id and d.fewer > 0;
+  update bpm_core.scope s
+     set live_tokens = s.live_tokens - d.fewer
+    from (select r.tenant_id, r.scope_id, sum(r.expected - 1)::integer as fewer
+            from unnest(p_rounds) r where r.scope_id <> bpm_core.root_scope() group by r.tenant_id, r.scope_id) d
+   where s.tenant_id = d.tenant_id and s.id = d.scope_id and d.fewer > 0;
   with member as materialized (
     select r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round, a.token_id, w.workflow_version_id,
            row_number() over (partition by r.tenant_id, r.workflow_instance_id, r.scope_id, r.node_id, r.round order by t.steps, a.flow_id) = 1 as survives

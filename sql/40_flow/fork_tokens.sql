@@ -2,7 +2,7 @@
 -- They inherit its steps: a loop through a fork is a loop.
 -- p_chosen: one per arriving token and flow. Returns: moving[], the tokens born, leaving by their flows.
 -- Raises:   BP429 more than 10,000 at once: drive_isolated tries half of them; a diagram whose forks multiply without end ends as an incident.
--- Writes:   token, workflow_instance (live_tokens), history_event.
+-- Writes:   token, workflow_instance (live_tokens), scope, history_event.
 create or replace function bpm_core.fork_tokens(p_arriving bpm_core.moving[], p_chosen bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -47,6 +47,9 @@ begin
   select array_agg(row(b.tenant_id, b.instance_id, b.version_id, b.scope_id, b.token_id, b.node_id, b.flow_id, null)::bpm_core.moving)
     into v_leaving
     from born b;
+  if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
+    perform bpm_core.count_in_scopes(v_leaving, p_arriving);
+  end if;
   return v_leaving;
 end
 $$;

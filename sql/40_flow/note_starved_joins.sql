@@ -1,4 +1,5 @@
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join.
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
+-- or around one.
 -- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
@@ -22,7 +23,10 @@ begin
               jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
          from bpm_core.parallel_join j
         where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and w.live_tokens = j.waiting
+     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
+       -- Hosts of scopes wait for what is inside.
+       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
+                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
        and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
                         where o.state = 'Open' and o.code = 'JoinStarved')),
   opened as (

@@ -24,7 +24,7 @@ begin
                            from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
       left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
   started as (

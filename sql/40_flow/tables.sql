@@ -45,6 +45,14 @@ create type bpm_core.thrown as (
   message text
 );
 
+-- Who catches something thrown: an event at the activity the host token rests on, or the start event of an event sub-process inside that.
+create type bpm_core.catch as (
+  node_id      text,
+  interrupting boolean,
+  is_start     boolean,
+  host         bpm_core.moving
+);
+
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
   reached_at timestamptz,

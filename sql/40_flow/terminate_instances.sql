@@ -1,5 +1,5 @@
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
--- Writes:   token, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
+-- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
 create or replace function bpm_core.terminate_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb default null)
 returns void
 language plpgsql volatile
@@ -33,6 +33,11 @@ begin
   select array_agg(row(p_tenant_id, e.workflow_instance_id, null, e.scope_id, e.id, e.node_id, e.via_flow_id, null)::bpm_core.moving)
     into v_hosts
     from ended e;
+  perform bpm_core.cancel_scopes(p_tenant_id, array(
+    select s.id
+      from unnest(p_instances) i(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   v_now := bpm_core.now();

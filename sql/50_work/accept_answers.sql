@@ -30,7 +30,7 @@ begin
        set state = 'Completed'
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
-    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+    returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
@@ -44,9 +44,10 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, d.workflow_instance_id, p_now, 'TaskCompleted', d.token_id, d.node_id, d.worker_id,
            jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
+           || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end
       from done d
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables)::bpm_core.accepted order by d.item)
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
     into v_accepted
     from done d;
   return coalesce(v_accepted, '{}');

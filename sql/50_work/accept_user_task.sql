@@ -29,8 +29,9 @@ begin
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables)::bpm_core.accepted;
+  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
 end
 $$;

@@ -31,6 +31,7 @@ begin
   select p_tenant_id, bpm_core.new_id(), i.workflow_instance_id, i.token_id, (i.detail ->> 'task')::uuid, i.id, 'Task',
          coalesce(i.detail -> 'error', 'null'), v.variables, p_now
     from bpm_core.open_incidents(v_troubles) i
-   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id) v;
+   cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+   cross join lateral bpm_core.token_variables(p_tenant_id, i.workflow_instance_id, t.scope_id) v;
 end
 $$;

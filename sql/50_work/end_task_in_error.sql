@@ -1,5 +1,5 @@
 -- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first.
--- Returns:  outcome: Done when a boundary caught it, Failed when none did (task and token Failed, incident, dead letter).
+-- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
 -- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
 create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns bpm.outcome
@@ -13,9 +13,10 @@ declare
   v_now    timestamptz := bpm_core.now();
   v_token  bpm_core.moving;
   v_caught boolean;
+  v_local  jsonb := bpm_core.local_names(p_task.tenant_id, p_task.scope_id, p_variables);
 begin
   update bpm_core.workflow_instance w
-     set lock_version = w.lock_version + 1, variables = w.variables || p_variables
+     set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_task.tenant_id, coalesce(p_task.scope_id, bpm_core.root_scope()), p_variables)
    where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id;
   v_token := (
     select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
@@ -23,7 +24,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := bpm_core.error_boundary(v_token, p_error ->> 'code') is not null;
+  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
@@ -32,7 +33,8 @@ begin
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'ErrorThrown', p_task.token_id, p_task.node_id, p_task.worker_id,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'error', p_error - 'variables', 'variables', p_variables)
+          || v_local);
   if v_caught then
     perform bpm_core.raise_errors(array[row(1, v_token, p_error ->> 'code', p_error ->> 'message')::bpm_core.thrown]);
     return 'Done'::bpm.outcome;

@@ -16,10 +16,10 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b

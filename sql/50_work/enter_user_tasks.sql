@@ -16,16 +16,16 @@ begin
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, t.visit)
+    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
   insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
     assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
+  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
          bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
     from rested r
    cross join lateral (select b.* from bpm_core.workflow_task_binding b
                         where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id) v;
+   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
   return bpm_core.arm_boundaries(p_arriving);
 end
 $$;

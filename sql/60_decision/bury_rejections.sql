@@ -21,7 +21,7 @@ begin
                             'decided_by', r.decided_by, 'message', r.note),
          v.variables, v_now
     from unnest(p_rejected) r
-   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id) v;
+   cross join lateral bpm_core.token_variables((r.token).tenant_id, (r.token).instance_id, (r.token).scope_id) v;
   perform bpm_core.fail_instances(p_tenant_id, array(select (r.token).instance_id from unnest(p_rejected) r),
                                   jsonb_build_object('code', 'ApprovalRejected'));
 end

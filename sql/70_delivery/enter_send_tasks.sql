@@ -25,7 +25,7 @@ begin
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,

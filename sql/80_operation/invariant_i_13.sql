@@ -16,7 +16,7 @@ as $$
     from (select t.tenant_id, t.token_id, t.seq, t.kind, row_number() over (partition by t.token_id order by t.seq) as n
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
-   where (s.n = 1) <> (s.kind in ('InstanceStarted', 'TokenBorn'))
+   where case when s.n = 1 then s.kind not in ('InstanceStarted', 'TokenBorn', 'ScopeOpened') else s.kind in ('InstanceStarted', 'TokenBorn') end
   union all
   select bpm_core.violation_of('I-13', m.tenant_id, m.kind, m.id, 'a change without its row in history', m.seen)
     from (select u.* from bpm_core.unrecorded_changes(p_tenant_id) u

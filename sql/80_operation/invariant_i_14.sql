@@ -23,7 +23,8 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(h.detail -> 'variables' order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
+                                                             else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
                   and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')

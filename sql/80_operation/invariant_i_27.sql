@@ -1,4 +1,4 @@
--- I-27: live_tokens equals the count, and every reference that is not a foreign key points at a row (orphans).
+-- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -12,6 +12,21 @@ as $$
                 where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
                 group by k.workflow_instance_id) k on k.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.live_tokens <> coalesce(k.live, 0)
+  union all
+  select bpm_core.violation_of('I-27', s.tenant_id, 'scope', s.id::text, x.rule,
+           jsonb_build_object('state', s.state, 'live_tokens', s.live_tokens, 'counted', coalesce(k.live, 0), 'host', h.state, 'host_node', h.node_id))
+    from bpm_core.scope s
+    left join bpm_core.token h on h.tenant_id = s.tenant_id and h.id = s.host_token_id
+    left join (select k.scope_id, count(*) as live
+                 from bpm_core.token k
+                where k.tenant_id = p_tenant_id and k.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+                group by k.scope_id) k on k.scope_id = s.id
+   cross join lateral (values
+     ('live_tokens is not the count', s.live_tokens <> coalesce(k.live, 0)),
+     ('open without a token in it', s.state = 'Open' and s.live_tokens = 0),
+     ('open, but its host is elsewhere', s.state = 'Open' and (h.state is distinct from 'Waiting' or h.node_id <> s.node_id
+        or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o

@@ -12,7 +12,7 @@ select s.tenant_id,
        case when s.leaves then coalesce(f.target_id, s.node_id) else s.node_id end as node_id,
        case
          when not s.leaves then s.state
-         when f.target_kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting'
+         when bpm_core.holds_tokens(f.target_kind) then 'Waiting'
          else 'Executing'
        end as state
   from (
@@ -20,14 +20,14 @@ select s.tenant_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
-             when h.kind in ('JoinReached', 'TaskRequeued') then 'Waiting'
+             when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind = 'TokenParked' then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
-               then case when n.kind in ('ServiceTask', 'UserTask', 'ApprovalTask', 'TimerCatch', 'MessageCatch', 'SignalCatch', 'EventGateway') then 'Waiting' else 'Executing' end
+               then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'CommandWritten') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -35,9 +35,10 @@ select s.tenant_id,
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
-                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'ErrorCaught', 'IncidentOpened', 'CommandWritten')
+                      'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
+                      'ScopeOpened', 'ScopeCompleted')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id

@@ -91,6 +91,11 @@ def _scope(tag: str) -> str:
     return _line(f'<{tag} id="n">{inner}</{tag}>')
 
 
+def _event_sub(trigger: str) -> str:
+    inner = f'<startEvent id="i">{_TRIGGERS[trigger]}</startEvent>{_flow(8, "i", "j")}'
+    return f'<subProcess id="es" triggeredByEvent="true">{inner}<endEvent id="j"/></subProcess>'
+
+
 def _out_of_task(first: str, second: str | None, default: bool = False) -> str:
     attribute = ' default="f3"' if default else ""
     more = "" if second is None else f'{_flow(3, "n", "y", second)}<endEvent id="y"/>'
@@ -141,7 +146,22 @@ _OTHERS = {
         ),
     ],
     "eventBasedGateway": [_event_gateway()],
-    "subProcess": [_scope("subProcess")],
+    "subProcess": [
+        _scope("subProcess"),
+        *(
+            _scope("subProcess").replace("</process>", _attached(_TRIGGERS[trigger]) + "</process>")
+            for trigger in ("timer", "message", "signal", "error", "escalation")
+        ),
+    ],
+    "subProcess, begun by an event": [
+        _line('<task id="n"/>', _event_sub(trigger))
+        for trigger in ("message", "timer", "signal", "error", "escalation")
+    ],
+    "boundaryEvent, escalation": [
+        _scope("subProcess").replace(
+            "</process>", _attached(_TRIGGERS["escalation"]) + "</process>"
+        )
+    ],
     "transaction": [_scope("transaction")],
     "adHocSubProcess": [_scope("adHocSubProcess")],
     "multiInstanceLoopCharacteristics": [

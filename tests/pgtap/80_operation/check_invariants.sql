@@ -144,7 +144,7 @@ select test.breaks($$update bpm_core.timer set status = 'Held' where workflow_in
 select test.breaks($$update bpm_core.subscription set state = 'Open' where workflow_instance_id = pg_temp.w('done')$$, '{I-12}', 'an open wait');
 select test.breaks($$update bpm_core.approval_record set status = 'Pending', effect = 'Pending', decided_by = null, decided_at = null
   where workflow_instance_id = pg_temp.w('done')$$, '{I-12,I-13,I-16}', 'a pending approval');
-select test.breaks($$insert into bpm_core.scope (id, workflow_instance_id, node_id, host_token_id) values (bpm_core.new_id(), pg_temp.w('done'), 'fork', bpm_core.new_id())$$, '{I-12}', 'an open scope');
+select test.breaks($$insert into bpm_core.scope (id, workflow_instance_id, node_id, host_token_id) values (bpm_core.new_id(), pg_temp.w('done'), 'fork', bpm_core.new_id())$$, '{I-12,I-27}', 'an open scope');
 
 -- I-13: history
 select test.breaks($$update bpm_core.history_event set at = at - interval '1 minute' where kind = 'TokenCompleted' and node_id = 'end' and workflow_instance_id = pg_temp.w('done')$$,

@@ -1,0 +1,53 @@
+-- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
+-- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  with opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+      from unnest(p_hosts) h
+     cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (
+       select n.node_id
+         from bpm_core.workflow_node n
+        where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
+        order by n.node_id || '-flow' is distinct from h.flow_id
+        limit 1) s
+     where t.state = 'Waiting'),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+      from opened o),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select o.tenant_id, o.token_id, o.instance_id, o.scope_id, o.node_id, 'Waiting', o.steps, v_now
+      from opened o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select o.tenant_id, o.instance_id, v_now, 'ScopeOpened'::bpm_core.history_kind, o.host_id, o.host_node_id, jsonb_build_object('scope', o.scope_id)
+      from opened o
+    union all
+    select o.tenant_id, o.instance_id, v_now, 'TokenBorn', o.token_id, o.node_id, jsonb_build_object('parent', o.host_id, 'scope', o.scope_id)
+      from opened o),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from opened o;
+  return coalesce(v_born, '{}');
+end
+$$;
