@@ -177,6 +177,30 @@ begin
 end
 $$;
 
+-- from 00_foundation/known_zone.sql
+-- Is this the name of a time zone the server knows? Of regions, UTC or GMT; no offsets, no abbreviations and no POSIX rules, whose signs are upside down.
+create or replace function bpm_core.known_zone(p_zone text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_zone is null or length(p_zone) > 100 or p_zone !~ '^[A-Za-z][A-Za-z_]+(/[A-Za-z][A-Za-z0-9_+-]*)*$' then
+    return false;
+  end if;
+  -- An abbreviation is an offset, not a zone, and which one differs from country to country (IST).
+  if p_zone !~ '/' and upper(p_zone) not in ('UTC', 'GMT') and exists (select from pg_timezone_abbrevs a where a.abbrev = upper(p_zone)) then
+    return false;
+  end if;
+  -- Asked by using it: the list of zones is read from disk, file by file.
+  perform timestamptz '2000-01-01Z' at time zone p_zone;
+  return true;
+exception
+  when invalid_parameter_value then
+    return false;
+end
+$$;
+
 -- from 00_foundation/new_id.sql
 -- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
 -- Returns:  uuid; the first 48 bits are milliseconds of the clock.
@@ -243,7 +267,7 @@ $$;
 -- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
 create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
 returns text
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -255,6 +279,7 @@ begin
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -263,6 +288,10 @@ begin
     return format('There is no setting %L.', p_name);
   elsif p_value is null then
     return null;
+  elsif p_name = 'engine.time_zone' then
+    if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
+      return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
        or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')
@@ -898,6 +927,316 @@ as $$
     then (p_tree -> 'value')::text || ' is neither true nor false' end
 $$;
 
+-- from 20_catalog/cron_day_field.sql
+-- The field day of month of a cron rule: what cron_values reads, and L, L-3, LW, L-3W, 15W.
+-- Returns:  the sets (cron); days null when it is no such field.
+create or replace function bpm_core.cron_day_field(p_text text, out days integer[], out last_days integer[], out near_days integer[], out near_last integer[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_item  text;
+  v_plain text;
+  v_parts text[];
+begin
+  days := array[]::integer[];
+  last_days := days;
+  near_days := days;
+  near_last := days;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^L(?:-([12]?\d|30))?(W)?$');
+    if v_parts is not null then
+      if v_parts[2] is null then
+        last_days := last_days || coalesce(v_parts[1]::integer, 0);
+      else
+        near_last := near_last || coalesce(v_parts[1]::integer, 0);
+      end if;
+    elsif v_item ~ '^([1-9]|[12]\d|3[01])W$' then
+      near_days := near_days || rtrim(v_item, 'W')::integer;
+    else
+      v_plain := concat_ws(',', v_plain, v_item);
+    end if;
+  end loop;
+  if v_plain is not null then
+    days := bpm_core.cron_values(v_plain, 1, 31, 31);
+  end if;
+end
+$$;
+
+-- from 20_catalog/cron_days.sql
+-- The days of one month on which a cron rule fires.
+-- Returns:  integer[], sorted, empty when there is none.
+create or replace function bpm_core.cron_days(p_cron bpm_core.cron, p_year integer, p_month integer)
+returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first constant date := make_date(p_year, p_month, 1);
+  v_last  constant integer := extract(day from v_first + interval '1 month' - interval '1 day')::integer;
+  v_dow   constant integer := extract(dow from v_first)::integer;
+  v_near  integer[] := array[]::integer[];
+begin
+  if p_cron.near_days <> '{}' or p_cron.near_last <> '{}' then
+    -- The working day nearest to a day, never in another month.
+    v_near := array(
+      select n.day + case (v_dow + n.day - 1) % 7 when 6 then case when n.day > 1 then -1 else 2 end
+                                                  when 0 then case when n.day < v_last then 1 else -2 end else 0 end
+        from (select unnest(p_cron.near_days) union all select v_last - unnest(p_cron.near_last)) n (day)
+       where n.day between 1 and v_last);
+  end if;
+  return array(
+    select d.day
+      from generate_series(1, v_last) d (day)
+     cross join lateral (select (v_dow + d.day - 1) % 7 as dow) w
+     cross join lateral (
+       select d.day = any (p_cron.days) or (v_last - d.day) = any (p_cron.last_days) or d.day = any (v_near) as by_day,
+              w.dow = any (p_cron.weekdays) or (w.dow * 10 + (d.day - 1) / 7 + 1) = any (p_cron.nth_weekdays)
+                or (d.day > v_last - 7 and w.dow = any (p_cron.last_weekdays)) as by_weekday) m
+     where case when p_cron.either then m.by_day or m.by_weekday else m.by_day and m.by_weekday end
+     order by d.day);
+end
+$$;
+
+-- from 20_catalog/cron_next.sql
+-- The next instant of a cron rule after one, in a time zone. A rule of fixed hours fires once a day it names, also when the clocks move: at the
+-- first instant after a gap, and only the first time when an hour comes twice. One of every hour goes by the hours that pass.
+-- Returns:  timestamptz; null when there is none any more.
+create or replace function bpm_core.cron_next(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from    timestamp := p_after at time zone p_zone;
+  v_next    timestamp;
+  v_instant timestamptz;
+  v_shift   timestamptz;
+begin
+  if cardinality(p_cron.hours) = 24 then
+    return bpm_core.cron_next_hourly(p_cron, p_zone, p_after);
+  end if;
+  v_instant := bpm_core.local_instant(v_from, p_zone);
+  if v_instant < p_after then
+    -- An hour that comes twice, the second time: all of it has been.
+    v_shift := bpm_core.zone_shift(p_zone, v_instant, p_after);
+    v_from := ((v_shift - interval '1 second') at time zone p_zone) + interval '1 second';
+  else
+    v_from := date_trunc('second', v_from) + interval '1 second';
+  end if;
+  loop
+    v_next := bpm_core.cron_wall(p_cron, v_from);
+    v_instant := bpm_core.local_instant(v_next, p_zone);
+    exit when v_next is null or v_instant > p_after;
+    v_from := v_next + interval '1 second';
+  end loop;
+  return v_instant;
+end
+$$;
+
+-- from 20_catalog/cron_next_hourly.sql
+-- cron_next for rules of every hour: what the clock on the wall shows, hour after hour as they pass.
+-- Returns:  timestamptz; null when there is none any more.
+create or replace function bpm_core.cron_next_hourly(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_base    timestamptz := p_after;
+  v_shown   timestamp := p_after at time zone p_zone;
+  v_next    timestamp := bpm_core.cron_wall(p_cron, date_trunc('second', v_shown) + interval '1 second');
+  v_instant timestamptz;
+begin
+  if v_next - v_shown > interval '1 day' then
+    -- The days between have none; within one day the clocks move at most once.
+    v_base := bpm_core.local_instant(date_trunc('day', v_next), p_zone);
+    v_shown := v_base at time zone p_zone;
+    v_next := bpm_core.cron_wall(p_cron, v_shown);
+  end if;
+  while v_next is not null loop
+    v_instant := v_base + (v_next - v_shown);
+    if v_instant at time zone p_zone = v_next then
+      return v_instant;
+    end if;
+    v_base := bpm_core.zone_shift(p_zone, v_base, v_instant);
+    v_shown := v_base at time zone p_zone;
+    v_next := bpm_core.cron_wall(p_cron, v_shown);
+  end loop;
+  return null;
+end
+$$;
+
+-- from 20_catalog/cron_time.sql
+-- The first time of day of a cron rule at or after a time.
+-- Returns:  time; null when the day has none left.
+create or replace function bpm_core.cron_time(p_cron bpm_core.cron, p_from time)
+returns time
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hour   integer := extract(hour from p_from)::integer;
+  v_minute integer := extract(minute from p_from)::integer;
+  v_second integer := trunc(extract(second from p_from))::integer;
+  v_next   integer;
+begin
+  if v_hour = any (p_cron.hours) then
+    if v_minute = any (p_cron.minutes) then
+      v_next := (select min(s) from unnest(p_cron.seconds) s where s >= v_second);
+      if v_next is not null then
+        return make_time(v_hour, v_minute, v_next);
+      end if;
+    end if;
+    v_next := (select min(m) from unnest(p_cron.minutes) m where m > v_minute);
+    if v_next is not null then
+      return make_time(v_hour, v_next, p_cron.seconds[1]);
+    end if;
+  end if;
+  v_next := (select min(h) from unnest(p_cron.hours) h where h > v_hour);
+  return make_time(v_next, p_cron.minutes[1], p_cron.seconds[1]);
+end
+$$;
+
+-- from 20_catalog/cron_values.sql
+-- One field of a cron rule without its specials: *, n, n-m, each with /step, and lists of these. A range may run over the end (FRI-MON, 22-2).
+-- p_names: names of the values from p_low on. p_span: how many values there are before they begin anew.
+-- Returns:  integer[], as written, not yet sorted; null when it is no such field.
+create or replace function bpm_core.cron_values(p_text text, p_low integer, p_high integer, p_span integer, p_names text[] default '{}')
+returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_values integer[] := array[]::integer[];
+  v_item   text;
+  v_parts  text[];
+  v_from   integer;
+  v_to     integer;
+  v_step   integer;
+begin
+  if p_text is null then
+    return null;
+  end if;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^(?:(\*)|(\d{1,4}|[A-Z]{3})(?:-(\d{1,4}|[A-Z]{3}))?)(?:/(\d{1,4}))?$');
+    if v_parts is null then
+      return null;
+    end if;
+    v_from := case when v_parts[1] is not null then p_low when v_parts[2] ~ '\d' then v_parts[2]::integer else array_position(p_names, v_parts[2]) + p_low - 1 end;
+    v_to := case when v_parts[3] ~ '\d' then v_parts[3]::integer when v_parts[3] is not null then array_position(p_names, v_parts[3]) + p_low - 1
+                 when v_parts[1] is not null or v_parts[4] is not null then p_low + p_span - 1 else v_from end;
+    v_step := coalesce(v_parts[4]::integer, 1);
+    if v_from is null or v_to is null or v_from not between p_low and p_high or v_to not between p_low and p_high or v_step not between 1 and p_span then
+      return null;
+    end if;
+    if v_to < v_from then
+      v_to := v_to + p_span;
+    end if;
+    v_values := v_values || array(select case when n > p_high then n - p_span else n end from generate_series(v_from, v_to, v_step) n);
+  end loop;
+  return nullif(v_values, '{}');
+end
+$$;
+
+-- from 20_catalog/cron_wall.sql
+-- The first time on the clock on the wall that a cron rule names, at or after one. Steps over fields, months and days, never over minutes.
+-- Returns:  timestamp; null when there is none within 100 years or before 2200.
+create or replace function bpm_core.cron_wall(p_cron bpm_core.cron, p_from timestamp)
+returns timestamp
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from  timestamp := date_trunc('second', p_from) + case when p_from > date_trunc('second', p_from) then interval '1 second' else interval '0' end;
+  v_date  date := v_from::date;
+  v_time  time := bpm_core.cron_time(p_cron, v_from::time);
+  v_month integer;
+  v_day   integer;
+begin
+  if v_time is null then
+    v_date := v_date + 1;
+    v_time := make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
+  end if;
+  for v_year in extract(year from v_date)::integer .. least(2199, extract(year from v_date)::integer + 100) loop
+    continue when v_year <> all (p_cron.years);
+    foreach v_month in array p_cron.months loop
+      continue when make_date(v_year, v_month, 1) < date_trunc('month', v_date)::date;
+      foreach v_day in array bpm_core.cron_days(p_cron, v_year, v_month) loop
+        if make_date(v_year, v_month, v_day) = v_date then
+          return v_date + v_time;
+        elsif make_date(v_year, v_month, v_day) > v_date then
+          return make_date(v_year, v_month, v_day) + make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
+        end if;
+      end loop;
+    end loop;
+  end loop;
+  return null;
+end
+$$;
+
+-- from 20_catalog/cron_weekday_field.sql
+-- The field day of week of a cron rule: what cron_values reads, and 6#3 or FRI#3, 5L or FRIL, and L alone (Quartz: Saturday).
+-- p_low: the number of Sunday, 0 in Unix and Spring, 1 in Quartz.
+-- Returns:  the sets (cron), Sunday 0; weekdays null when it is no such field.
+create or replace function bpm_core.cron_weekday_field(p_text text, p_low integer, out weekdays integer[], out nth_weekdays integer[], out last_weekdays integer[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names constant text[] := array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+  v_item  text;
+  v_plain text;
+  v_parts text[];
+  v_day   integer;
+begin
+  weekdays := array[]::integer[];
+  nth_weekdays := weekdays;
+  last_weekdays := weekdays;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^(\d|[A-Z]{3})(?:#([1-5])|(L))$');
+    if v_parts is not null then
+      v_day := (bpm_core.cron_values(v_parts[1], p_low, 7, 7, v_names))[1];
+      if v_day is null then
+        weekdays := null;
+        return;
+      elsif v_parts[3] is not null then
+        last_weekdays := last_weekdays || (v_day - p_low) % 7;
+      else
+        nth_weekdays := nth_weekdays || (v_day - p_low) % 7 * 10 + v_parts[2]::integer;
+      end if;
+    elsif v_item = 'L' and p_low = 1 then
+      weekdays := weekdays || 6;
+    else
+      v_plain := concat_ws(',', v_plain, v_item);
+    end if;
+  end loop;
+  if v_plain is not null then
+    weekdays := weekdays || (select array_agg((d - p_low) % 7) from unnest(bpm_core.cron_values(v_plain, p_low, 7, 7, v_names)) d);
+    if bpm_core.cron_values(v_plain, p_low, 7, 7, v_names) is null then
+      weekdays := null;
+    end if;
+  end if;
+end
+$$;
+
+-- from 20_catalog/cron_weekdays.sql
+-- The days of the week a cron rule names, for people: MON, FRI#3, SUNL.
+-- Returns:  text.
+create or replace function bpm_core.cron_weekdays(p_rule text)
+returns text
+language sql immutable
+as $$
+  select string_agg((array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'])[x.day + 1] || x.which, ', ' order by x.day, x.which)
+    from (select (bpm_core.parse_cron((bpm_core.split_zone(p_rule)).rule)).cron as rule) c
+   cross join lateral (
+     select unnest((c.rule).weekdays) as day, '' as which
+     union
+     select d / 10, '#' || d % 10 from unnest((c.rule).nth_weekdays) d
+     union
+     select d, 'L' from unnest((c.rule).last_weekdays) d) x
+$$;
+
 -- from 20_catalog/default_task_version.sql
 -- A task version that says nothing but its type; bpm:user is the type of all user tasks, done by people.
 create or replace function bpm_core.default_task_version(p_task_type text)
@@ -1230,16 +1569,19 @@ $$;
 
 -- from 20_catalog/drawn_timer.sql
 -- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
--- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), and
---           problem with hint when it is no valid rule of its kind.
-create or replace function bpm_core.drawn_timer(p_kind text, p_source text, out kind text, out rule text, out path text, out problem text, out hint text)
-language plpgsql immutable
+-- p_zone: the time zone its element names (bpm:timeZone), if any.
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), problem with hint when it is no
+--           valid rule of its kind, and numbered: a cron rule with more than 5 fields names a weekday by its number.
+create or replace function bpm_core.drawn_timer(
+  p_kind text, p_source text, p_zone text default null, out kind text, out rule text, out path text, out problem text, out hint text, out numbered boolean)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_inner text := coalesce((regexp_match(btrim(p_source), '^[$#]\{(.*)\}$'))[1], (regexp_match(btrim(p_source), '^=(.*)$'))[1]);
 begin
   kind := p_kind;
+  numbered := false;
   rule := btrim(coalesce(v_inner, p_source));
   if rule ~ '^"[^"]*"$' or rule ~ '^''[^'']*''$' then
     rule := btrim(substr(rule, 2, length(rule) - 2));
@@ -1250,20 +1592,19 @@ begin
       problem := format('The expression %s is not a dotted path into the variables.', rule);
       hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';
     end if;
-    return;
   end if;
-  if coalesce(rule, '') = '' then
+  if problem is null and p_zone is not null and not bpm_core.known_zone(p_zone) then
+    problem := format('%s is no time zone the server knows.', quote_literal(left(p_zone, 100)));
+    hint := 'Name a region, such as Europe/Berlin, or UTC.';
+  end if;
+  if v_inner is not null and (path is not null or problem is not null) then
+    return;
+  elsif coalesce(rule, '') = '' then
     problem := 'It has no duration, date or cycle.';
-    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M).';
-  elsif p_kind = 'Duration' and bpm_core.parse_duration(rule) is null then
-    problem := format('%s is not an ISO 8601 duration.', quote_literal(left(rule, 100)));
-    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
-  elsif p_kind = 'Date' and bpm_core.parse_timestamp(rule) is null then
-    problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
-    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
-  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
-    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
+    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M, 0 0 9 * * MON-FRI).';
+  elsif problem is null then
+    kind := bpm_core.timer_kind(p_kind, (bpm_core.split_zone(rule)).rule);
+    select x.problem, x.hint, x.numbered into problem, hint, numbered from bpm_core.timer_problem(kind, rule) x;
   end if;
 end
 $$;
@@ -1442,14 +1783,21 @@ $$;
 -- What is wrong or odd about the events: timers, correlation keys, error codes, boundary events that cannot fire.
 create or replace function bpm_core.find_event_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
-language sql immutable
+language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
-  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
-    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
-   where n.event = 'timer' and t.problem is not null
+  select case when t.problem is not null then bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
+              else bpm_core.warning('CronWeekdayNumber', format('Timer of %s: %s names days of the week by numbers, which engines count differently; taken as %s.', n.label,
+                     quote_literal(left(t.rule, 100)), bpm_core.cron_weekdays(t.rule)), n.node_id, null, 'Write names: MON, FRI.') end
+    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') t
+   where n.event = 'timer' and (t.problem is not null or t.numbered)
+  union all
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: bpm:catchUp=%s is not Once, All or Skip.', n.label, quote_literal(left(o.catch_up, 50))), n.node_id, null,
+           'Once: what was missed while nothing ran is made up for by one firing. All: one by one. Skip: not at all.')
+    from node n cross join lateral (select bpm_core.own_timer(n.attributes, n.definition) ->> 'catch_up') o(catch_up)
+   where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
   union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
@@ -2128,6 +2476,33 @@ as $$
                        when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
 $$;
 
+-- from 20_catalog/local_instant.sql
+-- The instant a clock on the wall shows a time: of one that is skipped when clocks go forward, the first instant after the gap; of one that is
+-- shown twice when they go back, the first.
+-- Returns:  timestamptz.
+create or replace function bpm_core.local_instant(p_local timestamp, p_zone text)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_instant timestamptz := p_local at time zone p_zone;
+  v_shown   timestamp := v_instant at time zone p_zone;
+  v_missed  interval;
+  v_before  timestamptz;
+  v_earlier timestamptz;
+begin
+  if v_shown <> p_local then
+    v_missed := greatest(v_shown - p_local, p_local - v_shown);
+    return bpm_core.zone_shift(p_zone, v_instant - v_missed, v_instant + v_missed);
+  end if;
+  -- PostgreSQL takes the second; with the offset of the day before it would be the first, if that is shown as the same time.
+  v_before := v_instant - interval '1 day';
+  v_earlier := (p_local - ((v_before at time zone p_zone) - (v_before at time zone 'UTC'))) at time zone 'UTC';
+  return case when v_earlier < v_instant and v_earlier at time zone p_zone = p_local then v_earlier else v_instant end;
+end
+$$;
+
 -- from 20_catalog/local_reference.sql
 -- The local part of a qualified name: BPMN writes references as QNames, with any prefix or none.
 create or replace function bpm_core.local_reference(p_reference text)
@@ -2231,6 +2606,7 @@ as $$
   select p_tenant_id, p_version_id, n.node_id, n.kind, n.tag, n.name, n.scope_id, n.attached_to, n.interrupting,
          coalesce(i.flows, 0)::integer, coalesce(o.flows, 0)::integer, n.task_type, n.error_code, n.message_name, n.correlation_path,
          n.timer_kind, n.timer_rule, n.expressions, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
+         || case when n.timer_kind is null then '{}' else bpm_core.own_timer(n.attributes, n.definition) end
     from unnest(p_nodes) n
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
@@ -2269,30 +2645,98 @@ as $$
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
-    when 'intermediateCatchEvent' then array['bpm:correlationKey']
-    when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
+    when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
+    when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
     else '{}'
   end
 $$;
 
--- from 20_catalog/parse_cycle.sql
--- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
--- At most once per second: a faster one would keep tick from ever finding nothing to do.
--- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
-create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
+-- from 20_catalog/own_timer.sql
+-- What an element says about its timer in our own namespace, on the definition or on the event.
+-- Returns:  jsonb {time_zone, catch_up}, without those it does not say.
+create or replace function bpm_core.own_timer(p_attributes jsonb, p_definition jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'time_zone', btrim(coalesce(p_definition ->> 'bpm:timeZone', p_attributes ->> 'bpm:timeZone')),
+    'catch_up', btrim(coalesce(p_definition ->> 'bpm:catchUp', p_attributes ->> 'bpm:catchUp'))))
+$$;
+
+-- from 20_catalog/parse_cron.sql
+-- Reads a cron rule: 5 fields (minute hour day month weekday), 6 (seconds first), 7 (year last), or a macro such as @daily.
+-- Numbers of weekdays differ between engines: with ? or a year it is Quartz that speaks, where 1 is Sunday, unless a 0 says otherwise;
+-- else 0 and 7 are. Both days restricted: with 5 fields either matches, as in Unix; with more both must, as in Spring.
+-- Returns:  cron; problem when it is none; numbered: a weekday is named by a number and there are more than 5 fields.
+create or replace function bpm_core.parse_cron(p_text text, out cron bpm_core.cron, out problem text, out numbered boolean)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/(?:([^/]+)/)?([^/]+)$');
+  v_months constant text[] := array['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+  v_text   text := upper(btrim(p_text, E' \t\r\n'));
+  v_fields text[];
+  v_count  integer;
+  v_sunday integer;
 begin
-  starts_at := bpm_core.parse_timestamp(v_parts[2]);
-  step := bpm_core.parse_duration(v_parts[3]);
+  v_text := case v_text when '@YEARLY' then '0 0 1 1 *' when '@ANNUALLY' then '0 0 1 1 *' when '@MONTHLY' then '0 0 1 * *' when '@WEEKLY' then '0 0 * * 0'
+                        when '@DAILY' then '0 0 * * *' when '@MIDNIGHT' then '0 0 * * *' when '@HOURLY' then '0 * * * *' else v_text end;
+  v_fields := regexp_split_to_array(v_text, '\s+');
+  v_count := coalesce(cardinality(v_fields), 0);
+  if v_count not between 5 and 7 or length(v_text) > 500 then
+    problem := 'it has not 5, 6 or 7 fields';
+    return;
+  end if;
+  if v_count = 5 then
+    v_fields := '0'::text || v_fields;
+  end if;
+  numbered := v_count > 5 and regexp_replace(v_fields[6], '#\d|/\d+', '', 'g') ~ '\d';
+  v_sunday := case when (v_count = 7 or (v_count = 6 and '?' in (v_fields[4], v_fields[6]))) and regexp_replace(v_fields[6], '/\d+', '', 'g') !~ '0' then 1 else 0 end;
+  cron.seconds := bpm_core.sorted_set(bpm_core.cron_values(v_fields[1], 0, 59, 60));
+  cron.minutes := bpm_core.sorted_set(bpm_core.cron_values(v_fields[2], 0, 59, 60));
+  cron.hours := bpm_core.sorted_set(bpm_core.cron_values(v_fields[3], 0, 23, 24));
+  cron.months := bpm_core.sorted_set(bpm_core.cron_values(v_fields[5], 1, 12, 12, v_months));
+  cron.years := bpm_core.sorted_set(bpm_core.cron_values(nullif(v_fields[7], '*'), 1970, 2199, 230));
+  select d.days, d.last_days, d.near_days, d.near_last into cron.days, cron.last_days, cron.near_days, cron.near_last
+    from bpm_core.cron_day_field(case v_fields[4] when '?' then '*' else v_fields[4] end) d;
+  select d.weekdays, d.nth_weekdays, d.last_weekdays into cron.weekdays, cron.nth_weekdays, cron.last_weekdays
+    from bpm_core.cron_weekday_field(case v_fields[6] when '?' then '*' else v_fields[6] end, v_sunday) d;
+  cron.either := v_count = 5 and left(v_fields[4], 1) not in ('*', '?') and left(v_fields[6], 1) not in ('*', '?');
+  problem := (
+    select format('the field %s, %s, cannot be read', x.name, quote_literal(left(x.field, 50)))
+      from (values (1, 'second', v_fields[1], cron.seconds), (2, 'minute', v_fields[2], cron.minutes), (3, 'hour', v_fields[3], cron.hours),
+                   (4, 'day of month', v_fields[4], cron.days), (5, 'month', v_fields[5], cron.months), (6, 'day of week', v_fields[6], cron.weekdays),
+                   (7, 'year', nullif(v_fields[7], '*'), cron.years)) x (n, name, field, found)
+     where x.found is null and x.field is not null
+     order by x.n
+     limit 1);
+end
+$$;
+
+-- from 20_catalog/parse_cycle.sql
+-- Reads an ISO 8601 repeating interval: R[n]/[start/]duration or R[n]/duration/end. Without n (or with -1) it repeats for ever, or until its end.
+-- At most once per second: a faster one would keep tick from ever finding nothing to do.
+-- Returns:  repeats (null: for ever), starts_at (null: now), step, ends_at (its last point, null: none); all null when it is not one.
+create or replace function bpm_core.parse_cycle(
+  p_text text, p_zone text default 'UTC', out repeats integer, out starts_at timestamptz, out step interval, out ends_at timestamptz)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/([^/]+)(?:/([^/]+))?$');
+  v_ends  boolean := v_parts[3] is not null and v_parts[2] ~ '^\s*P';
+begin
+  step := bpm_core.parse_duration(case when v_ends or v_parts[3] is null then v_parts[2] else v_parts[3] end);
+  starts_at := bpm_core.parse_timestamp(case when not v_ends and v_parts[3] is not null then v_parts[2] end, p_zone);
+  ends_at := bpm_core.parse_timestamp(case when v_ends then v_parts[3] end, p_zone);
   repeats := nullif(v_parts[1]::integer, -1);
-  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step < interval '1 second' then
+  if (v_parts[3] is not null and starts_at is null and ends_at is null) or repeats = 0 or step < interval '1 second' then
     repeats := null;
     starts_at := null;
     step := null;
+    ends_at := null;
   end if;
 end
 $$;
@@ -2456,11 +2900,11 @@ end
 $$;
 
 -- from 20_catalog/parse_timestamp.sql
--- Reads an ISO 8601 date or date with time; without a zone it is UTC. Checked by arithmetic first, because a failing cast raises.
+-- Reads an ISO 8601 date or date with time; without Z or an offset it is what clocks in p_zone show. Checked by arithmetic first, because a failing cast raises.
 -- Returns:  timestamptz; null when it is not one.
-create or replace function bpm_core.parse_timestamp(p_text text)
+create or replace function bpm_core.parse_timestamp(p_text text, p_zone text default 'UTC')
 returns timestamptz
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 set datestyle = 'ISO'
@@ -2476,6 +2920,9 @@ begin
   if v_parts[3]::integer not between 1
      and extract(day from make_date(v_parts[1]::integer, v_parts[2]::integer, 1) + interval '1 month' - interval '1 day')::integer then
     return null;
+  end if;
+  if btrim(p_text) !~ '(Z|T.*[+-][0-9:]+)$' then
+    return bpm_core.local_instant(replace(btrim(p_text), ',', '.')::timestamp, p_zone);
   end if;
   return replace(btrim(p_text), ',', '.')::timestamptz;
 end
@@ -2906,7 +3353,38 @@ as $$
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') x where n.event = 'timer') t on true
+$$;
+
+-- from 20_catalog/sorted_set.sql
+-- The distinct values of an array, in order; null of null.
+create or replace function bpm_core.sorted_set(p_values integer[])
+returns integer[]
+language sql immutable parallel safe
+as $$ select array_agg(distinct v order by v) from unnest(p_values) v $$;
+
+-- from 20_catalog/split_zone.sql
+-- Takes the time zone out of a timer's rule: CRON_TZ=Europe/Berlin 0 9 * * *, 2030-01-31T12:00[Europe/Berlin].
+-- Returns:  rule without it; zone, null when it names none.
+create or replace function bpm_core.split_zone(p_rule text, out rule text, out zone text)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := regexp_match(btrim(p_rule), '^(?:CRON_)?TZ=(\S+)\s+(.+)$');
+begin
+  rule := btrim(p_rule);
+  if v_parts is not null then
+    rule := v_parts[2];
+    zone := v_parts[1];
+    return;
+  end if;
+  v_parts := regexp_match(rule, '^([^][]*\d)\[([^][]*)\]([^][]*)$');
+  if v_parts is not null then
+    rule := v_parts[1] || v_parts[3];
+    zone := v_parts[2];
+  end if;
+end
 $$;
 
 -- from 20_catalog/store_task_version.sql
@@ -2992,41 +3470,59 @@ as $$
 $$;
 
 -- from 20_catalog/timer_at.sql
--- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added in UTC, whatever the session's zone is.
-create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint)
+-- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added on the calendar of the zone, hours as they pass.
+create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint, p_zone text default 'UTC')
 returns timestamptz
-language sql immutable parallel safe
-as $$ select (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC' $$;
+language sql immutable
+as $$
+  select case
+    when p_zone = 'UTC' then (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC'
+    else bpm_core.local_instant(p_anchor at time zone p_zone + date_trunc('day', p_step) * p_k, p_zone) + (p_step - date_trunc('day', p_step)) * p_k
+  end
+$$;
 
 -- from 20_catalog/timer_first.sql
--- When a timer that is armed now falls due first.
+-- When a timer that is armed now falls due first. p_zone: the time zone if the rule names none.
 -- A cycle keeps the grid anchor + k * step: without a start its anchor is now and the first point k = 1; with a start it is k = 0, or the
--- first point not yet past (missed ones count as used; when all are past, the last one is due at once).
--- Returns:  one row: anchor_at, step (cycles), scheduled_at, and remaining: how often it still fires, this time included (null: for ever).
+-- first point not yet past (missed ones count as used; when all are past, the last one is due at once); with an end its points go back
+-- from there.
+-- Returns:  one row: anchor_at, step (cycles), scheduled_at, remaining: how often it still fires, this time included (null: for ever), kind, time_zone.
 --           No row when the rule is not valid for its kind; at deploy that is a fault, at run time it can come from a variable.
-create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz)
-returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer)
-language plpgsql immutable
+create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz, p_zone text default 'UTC')
+returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer, kind text, time_zone text)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_repeats integer;
-  v_starts  timestamptz;
-  v_k       bigint;
+  v_rule  text;
+  r_cycle record;
+  v_k     bigint;
 begin
+  select z.rule, coalesce(z.zone, p_zone) into v_rule, time_zone from bpm_core.split_zone(p_rule) z;
+  if time_zone <> 'UTC' and not bpm_core.known_zone(time_zone) then
+    return;
+  end if;
+  kind := bpm_core.timer_kind(p_kind, v_rule);
   remaining := 1;
-  if p_kind = 'Duration' then
-    anchor_at := p_now;
-    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(p_rule), 1);
-  elsif p_kind = 'Date' then
-    anchor_at := bpm_core.parse_timestamp(p_rule);
+  anchor_at := p_now;
+  if kind = 'Duration' then
+    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(v_rule), 1, time_zone);
+  elsif kind = 'Date' then
+    anchor_at := bpm_core.parse_timestamp(v_rule, time_zone);
     scheduled_at := anchor_at;
-  elsif p_kind = 'Cycle' then
-    select c.repeats, c.starts_at, c.step into v_repeats, v_starts, step from bpm_core.parse_cycle(p_rule) c;
-    anchor_at := coalesce(v_starts, p_now);
-    v_k := case when v_starts is null then 1 else least(bpm_core.timer_point(v_starts, step, p_now), v_repeats - 1) end;
-    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k);
-    remaining := (v_repeats - v_k)::integer + case when v_starts is null then 1 else 0 end;
+  elsif kind = 'Cron' then
+    scheduled_at := (select bpm_core.cron_next(c.cron, time_zone, p_now) from bpm_core.parse_cron(v_rule) c where c.problem is null);
+    remaining := null;
+  else
+    select c.* into r_cycle from bpm_core.parse_cycle(v_rule, time_zone) c;
+    step := r_cycle.step;
+    anchor_at := coalesce(r_cycle.starts_at, r_cycle.ends_at, p_now);
+    v_k := case
+      when r_cycle.starts_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 0), r_cycle.repeats - 1)
+      when r_cycle.ends_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 1 - r_cycle.repeats), 0)
+      else 1 end;
+    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k, time_zone);
+    remaining := case when r_cycle.starts_at is not null then r_cycle.repeats - v_k when r_cycle.ends_at is not null then 1 - v_k else r_cycle.repeats end::integer;
   end if;
   if scheduled_at is not null then
     return next;
@@ -3034,46 +3530,90 @@ begin
 end
 $$;
 
+-- from 20_catalog/timer_kind.sql
+-- Which kind of timer a rule is: a timeCycle holds a repeating interval or a cron rule, and the text of an expression says which only at run time.
+create or replace function bpm_core.timer_kind(p_kind text, p_rule text)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_kind = 'Cycle' and p_rule !~ '^\s*R(-?\d+)?/' then 'Cron' else p_kind end $$;
+
 -- from 20_catalog/timer_next.sql
 -- The next point of a cycle's grid after one that fired: strictly after it and, when the clock is already further (downtime), the first
 -- one at or after the clock. skipped counts the points passed over; what they mean is the catch-up policy of the caller.
 -- Returns:  scheduled_at, skipped.
-create or replace function bpm_core.timer_next(p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, out scheduled_at timestamptz, out skipped bigint)
+create or replace function bpm_core.timer_next(
+  p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, p_zone text default 'UTC', out scheduled_at timestamptz, out skipped bigint)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled) + 1;
-  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now));
+  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled, p_zone) + 1;
+  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now, p_zone));
 begin
-  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k);
+  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k, p_zone);
   skipped := v_k - v_next;
 end
 $$;
 
 -- from 20_catalog/timer_point.sql
--- The number of the first point of a grid at or after a time. Steps of months have no fixed length, so the estimate by average
--- length is corrected by walking; it is never off by more than a few steps.
--- Returns:  bigint, 0 or more.
-create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz)
+-- The number of the first point of a grid at or after a time; negative before the anchor. Steps of months have no fixed length, so the
+-- estimate by average length is corrected by walking; it is never off by more than a few steps.
+-- Returns:  bigint.
+create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz, p_zone text default 'UTC')
 returns bigint
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_k bigint;
+  v_k bigint := floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1;
 begin
-  if p_after <= p_anchor then
-    return 0::bigint;
-  end if;
-  v_k := greatest(floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1, 0);
-  while v_k > 0 and bpm_core.timer_at(p_anchor, p_step, v_k - 1) >= p_after loop
+  while bpm_core.timer_at(p_anchor, p_step, v_k - 1, p_zone) >= p_after loop
     v_k := v_k - 1;
   end loop;
-  while bpm_core.timer_at(p_anchor, p_step, v_k) < p_after loop
+  while bpm_core.timer_at(p_anchor, p_step, v_k, p_zone) < p_after loop
     v_k := v_k + 1;
   end loop;
   return v_k;
+end
+$$;
+
+-- from 20_catalog/timer_problem.sql
+-- What is wrong with a literal rule of a timer.
+-- Returns:  problem and hint, null when it can be timed; numbered as parse_cron.
+create or replace function bpm_core.timer_problem(p_kind text, p_rule text, out problem text, out hint text, out numbered boolean)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_shown text := quote_literal(left(p_rule, 100));
+  r_zone  record;
+  r_cron  record;
+begin
+  numbered := false;
+  select z.rule, z.zone into r_zone from bpm_core.split_zone(p_rule) z;
+  if r_zone.zone is not null and not bpm_core.known_zone(r_zone.zone) then
+    problem := format('%s names a time zone the server does not know.', v_shown);
+    hint := 'Name a region, such as Europe/Berlin, or UTC.';
+  elsif p_kind = 'Duration' and bpm_core.parse_duration(r_zone.rule) is null then
+    problem := format('%s is not an ISO 8601 duration.', v_shown);
+    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
+  elsif p_kind = 'Date' and bpm_core.parse_timestamp(r_zone.rule) is null then
+    problem := format('%s is not an ISO 8601 date.', v_shown);
+    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00, 2030-01-31T12:00[Europe/Berlin].';
+  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(r_zone.rule) c) is null then
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', v_shown);
+    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D, R3/P1D/2030-01-31T12:00:00Z.';
+  elsif p_kind = 'Cron' then
+    select c.cron, c.problem, c.numbered into r_cron from bpm_core.parse_cron(r_zone.rule) c;
+    numbered := coalesce(r_cron.numbered, false);
+    if r_cron.problem is not null then
+      problem := format('%s is neither an ISO 8601 repeating interval nor a cron rule: %s.', v_shown, r_cron.problem);
+      hint := 'Examples: R/PT10M, R3/2030-01-31T12:00:00Z/P1D; 0 9 * * MON-FRI (minute first), 0 0 9 * * ? (second first), @daily.';
+    elsif bpm_core.cron_wall(r_cron.cron, bpm_core.now() at time zone 'UTC') is null then
+      problem := format('%s never comes: there is no such day within 100 years.', v_shown);
+      hint := 'Look at day, month and year.';
+    end if;
+  end if;
 end
 $$;
 
@@ -3344,6 +3884,32 @@ begin
          else 'Open the file in an XML editor or export it again.' end);
   v_finding.line := v_line;
   return v_finding;
+end
+$$;
+
+-- from 20_catalog/zone_shift.sql
+-- When the clocks of a zone were moved between two instants with different offsets.
+-- Returns:  timestamptz, the first whole second with the new offset.
+create or replace function bpm_core.zone_shift(p_zone text, p_from timestamptz, p_to timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_low    bigint := floor(extract(epoch from p_from))::bigint;
+  v_high   bigint := ceil(extract(epoch from p_to))::bigint;
+  v_offset interval := (to_timestamp(v_low) at time zone p_zone) - (to_timestamp(v_low) at time zone 'UTC');
+  v_middle bigint;
+begin
+  while v_high - v_low > 1 loop
+    v_middle := (v_low + v_high) / 2;
+    if (to_timestamp(v_middle) at time zone p_zone) - (to_timestamp(v_middle) at time zone 'UTC') = v_offset then
+      v_low := v_middle;
+    else
+      v_high := v_middle;
+    end if;
+  end loop;
+  return to_timestamp(v_high);
 end
 $$;
 
@@ -4185,6 +4751,14 @@ begin
   return coalesce(v_empty, '{}');
 end
 $$;
+
+-- from 40_flow/default_zone.sql
+-- The time zone of timers that name none.
+-- Returns:  text, the setting engine.time_zone, or UTC.
+create or replace function bpm_core.default_zone()
+returns text
+language sql stable parallel safe
+as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
@@ -5170,7 +5744,7 @@ $$;
 
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next.
+-- since it may end what the others wait for; they follow with the next. Missed ones that are to be skipped are passed over instead.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -5181,11 +5755,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_fired bpm_core.timer[];
+  v_fired  bpm_core.timer[];
+  v_skips  boolean;
+  v_passed integer := 0;
 begin
-  perform 1
+  select bool_or(t.catch_up = 'Skip') into v_skips
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+    cross join lateral (select t.catch_up from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+  if v_skips then
+    v_passed := bpm_core.pass_over_timers(p_tenant_id, p_timers, p_now);
+  end if;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
@@ -5201,12 +5780,12 @@ begin
   select array_agg(f::bpm_core.timer order by f.due_at, f.id) into v_fired
     from fired f;
   if v_fired is null then
-    return 0;
+    return v_passed;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return cardinality(v_fired);
+  return v_passed + cardinality(v_fired);
 end
 $$;
 
@@ -5807,6 +6386,33 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
+-- from 40_flow/next_occurrence.sql
+-- The occurrence of a repeating timer after the one it stands at: on its own grid, and with catch_up All the very next one, else the first that is
+-- not past. Missed ones count as used.
+-- Returns:  scheduled_at, null when there is none any more, and remaining.
+create or replace function bpm_core.next_occurrence(p_timer bpm_core.timer, p_now timestamptz, out scheduled_at timestamptz, out remaining integer)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rule text := (bpm_core.split_zone(p_timer.rule)).rule;
+  v_now  timestamptz := case when p_timer.catch_up = 'All' then p_timer.scheduled_at else p_now end;
+  v_step interval;
+  r_next record;
+begin
+  if p_timer.kind = 'Cron' then
+    scheduled_at := bpm_core.cron_next((bpm_core.parse_cron(v_rule)).cron, p_timer.time_zone,
+                                       greatest(p_timer.scheduled_at, v_now - interval '1 microsecond'));
+  elsif p_timer.kind = 'Cycle' then
+    v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
+    select n.scheduled_at, n.skipped into r_next
+      from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
+    remaining := (p_timer.remaining - 1 - r_next.skipped)::integer;
+    scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
+  end if;
+end
+$$;
+
 -- from 40_flow/note_starved_joins.sql
 -- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
 -- or around one.
@@ -6264,6 +6870,51 @@ begin
 end
 $$;
 
+-- from 40_flow/pass_over_timers.sql
+-- Under the locks of timers and instances: occurrences of repeating timers with catch_up Skip that were missed are cancelled, not fired, and the next is
+-- scheduled. Missed is what is found more than a minute after its time; the loop of a healthy runner is never that late.
+-- Returns:  integer, timers passed over. Writes: timer, workflow_instance, history_event.
+create or replace function bpm_core.pass_over_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_missed bpm_core.timer[];
+begin
+  with missed as materialized (
+    select t.tenant_id, t.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
+     where t.status = 'Scheduled' and t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and not n.interrupting
+       and t.scheduled_at < p_now - interval '1 minute'),
+  passed as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from missed m
+     where t.tenant_id = m.tenant_id and t.id = m.id
+    returning t.*),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p.tenant_id, p.workflow_instance_id, p_now, 'TimerCancelled', p.token_id, p.node_id,
+           jsonb_build_object('timer', p.id, 'scheduled_at', p.scheduled_at, 'missed', true)
+      from passed p)
+  select array_agg(p::bpm_core.timer) into v_missed from passed p;
+  if v_missed is not null then
+    perform bpm_core.bump_instances(p_tenant_id, array(select m.workflow_instance_id from unnest(v_missed) m));
+    perform bpm_core.repeat_timers(v_missed, p_now);
+  end if;
+  return coalesce(cardinality(v_missed), 0);
+end
+$$;
+
 -- from 40_flow/patch_scopes.sql
 -- Patches the scopes around a token: each key goes to the nearest that declares it.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
@@ -6500,7 +7151,7 @@ $$;
 
 -- from 40_flow/repeat_timers.sql
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
--- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
+-- once (catch_up Once), one by one (All) or not at all (Skip: fire_timers did not fire it); missed ones count as used.
 -- Writes:   timer, history_event.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -6515,15 +7166,14 @@ begin
     insert into bpm_core.timer as t (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
                                 due_at, remaining, catch_up)
     select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
-           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
+           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), k.remaining, f.catch_up
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
-     cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
-     where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0
+     cross join lateral (select x.* from bpm_core.next_occurrence(f, p_now) x where f.kind in ('Cycle', 'Cron') and not n.interrupting) k
+     where k.scheduled_at is not null
     returning t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.scheduled_at)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select n.tenant_id, n.workflow_instance_id, p_now, 'TimerStarted', n.token_id, n.node_id, jsonb_build_object('timer', n.id, 'scheduled_at', n.scheduled_at)
@@ -7055,18 +7705,19 @@ begin
   end if;
   with wait as materialized (
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
-           n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
+           coalesce(f.kind, n.timer_kind) as timer_kind, n.timer_rule, n.catch_up, r.rule, f.anchor_at, f.scheduled_at, f.remaining, f.time_zone, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-     cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
+     cross join lateral (select n.timer_kind, n.timer_rule, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
+                           from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
      cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
-      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
+      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
   started as (
-    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, anchor_at, scheduled_at, due_at, remaining)
-    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.anchor_at, w.scheduled_at,
-           greatest(w.scheduled_at, bpm_core.now()), w.remaining
+    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
+    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.time_zone, w.anchor_at, w.scheduled_at,
+           greatest(w.scheduled_at, bpm_core.now()), w.remaining, w.catch_up
       from wait w
      where w.scheduled_at is not null),
   noted as (
