@@ -90,11 +90,14 @@ def test_the_next_instants_are_those_of_cronsim(
     assume(zone in STEADY or alike_when_clocks_move(*rule.split()[:2]))
     # cronsim passes over 2:30 where the clocks go from 2:00 to 2:30.
     assume(zone != "Australia/Lord_Howe" or not covers_all_hours(rule.split()[1]))
+    # Asked in the middle of an hour that comes twice, cronsim may answer with the past.
+    begin = after - dt.timedelta(days=1)
     try:
-        instants: Iterator[dt.datetime] = CronSim(rule, after.astimezone(ZoneInfo(zone)))
+        instants: Iterator[dt.datetime] = CronSim(rule, begin.astimezone(ZoneInfo(zone)))
     except CronSimError:
         instants = iter(())  # no month has such a day
-    expected = [at.astimezone(dt.UTC) for at in islice(instants, 5)]
+    later = (at.astimezone(dt.UTC) for at in instants if at.astimezone(dt.UTC) > after)
+    expected = list(islice(later, 5))
     rows: list[dict[str, Any]] = conn.execute(
         NEXT, {"rule": rule, "zone": zone, "after": after, "count": 5}
     ).fetchall()
