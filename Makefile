@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.pgbpm-setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-docker lint bench migration baseline reference pins clean
+.PHONY: help setup demo corpus test test-all test-docker lint bench migration baseline reference pins clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,6 +18,9 @@ $(STAMP): pyproject.toml requirements/dev.txt
 
 demo: setup ## the order process, 200 times, with runner and server killed on the way
 	@$(BIN)/python -m tests.demo
+
+corpus: setup ## make corpus DIR=folder: check, deploy and run every BPMN file in it, report in build/corpus/report.json
+	@$(BIN)/python -m tests.corpus $(if $(DIR),"$(DIR)")
 
 test: setup ## lint, a smoke run on the other server, then everything on one server
 	@$(BIN)/python -m tests.run

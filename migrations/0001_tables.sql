@@ -280,15 +280,43 @@ create table bpm_core.workflow_flow (
   condition_source    text,
   is_default          boolean not null default false,
   name                text,
+  condition_tree      jsonb,
   primary key (tenant_id, workflow_version_id, source_id, ord),
   unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
-  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
+  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node,
+  check (condition is null or condition_tree is null)
 );
 create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
-comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
+comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+
+-- Only of versions with inclusive joins.
+create table bpm_core.inclusive_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  flow_id             text collate "C" not null,
+  place               integer not null,
+  first_place         integer not null,
+  flows               integer not null,
+  primary key (tenant_id, workflow_version_id, node_id, flow_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+create table bpm_core.inclusive_reach (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  reach               bit varying not null,
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+comment on table bpm_core.inclusive_flow is 'The flows into inclusive joins, numbered within their scope so that those of one join are neighbours.';
+comment on column bpm_core.inclusive_flow.node_id is 'The join.';
+comment on column bpm_core.inclusive_flow.place is 'The bit of this flow in inclusive_reach.reach, from 0; first_place is that of the first flow into the same join, flows how many there are.';
+comment on table bpm_core.inclusive_reach is 'Which flows into inclusive joins a token that stands at a node can still reach without passing the join itself; a node without a row reaches none.';
 
 create table bpm_core.workflow_task_binding (
   tenant_id           text collate "C" not null default '',
@@ -463,7 +491,8 @@ create type bpm_core.draft_flow as (
   language         text,
   condition        jsonpath,
   problem          text,
-  ord              integer
+  ord              integer,
+  condition_tree   jsonb
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
 
@@ -481,7 +510,7 @@ create type bpm_core.expression_step as (
   at      integer
 );
 comment on type bpm_core.expression_step is
-  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or, args: […]}, {op: not|empty, arg} or {op: eq|ne|lt|le|gt|ge, left, right}.';
+  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or|if, args: […]}, {op: not|empty|defined, arg}, {op: eq|ne|lt|le|gt|ge, left, right}, {op: call, name, args: […]}, {op: list, args}, {op: context, keys, args}, {op: member, arg, name}, {op: index, arg, index, first}, {op: some|every|for|filter, var, list, body, weight} or {op: let, var, arg, body}. Only evaluate_tree and write_condition look into it.';
 
 create type bpm_core.graph_index as (
   first_place integer[],
@@ -580,11 +609,12 @@ create type bpm_core.pick_position as (
 -- What one picker did in one tick.
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
--- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+-- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
+-- nobody called start_process: {message | signal | timer, …}, for history.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
 
 -- A row a picker saw without a lock, with the instance it has to lock first.
 create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
@@ -739,6 +769,26 @@ create table bpm_core.parallel_join_arrival (
 );
 comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
 
+create table bpm_core.inclusive_join (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  node_id              text collate "C" not null,
+  round                integer not null default 1,
+  waiting              integer not null check (waiting >= 0),
+  first_place          integer not null,
+  filled               bit varying not null,
+  blocked_by           uuid,
+  primary key (tenant_id, workflow_instance_id, scope_id, node_id)
+) with (fillfactor = 75);
+comment on table bpm_core.inclusive_join is
+  'What waits at an inclusive join, if anything. Its arrivals are in parallel_join_arrival: the first over each flow in the round that is collected, surplus in those after it; a round has its row in parallel_join when it fires.';
+comment on column bpm_core.inclusive_join.round is 'The round that is collected.';
+comment on column bpm_core.inclusive_join.waiting is 'How many tokens wait, surplus included.';
+comment on column bpm_core.inclusive_join.first_place is 'Where the flows into this join begin in inclusive_reach.reach.';
+comment on column bpm_core.inclusive_join.filled is 'One bit per incoming flow: it has brought a token to this round.';
+comment on column bpm_core.inclusive_join.blocked_by is 'A token that could still come over an empty flow when last looked; while it can, the others need not be looked at.';
+
 create table bpm_core.timer (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,
@@ -763,9 +813,11 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (token_id);
+create index timer_of_version on bpm_core.timer (process_version_id, id) where process_version_id is not null;
 comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever; 0, of start timers only: this was the last.';
+comment on column bpm_core.timer.process_version_id is 'Of a start timer: the version it starts. Changed only under the lock of its process_definition.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -787,6 +839,8 @@ create table bpm_core.subscription (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
+comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
@@ -799,16 +853,18 @@ create table bpm_core.message (
   content_hash    bytea not null,
   state           bpm_core.message_state not null,
   correlated_to   uuid,
+  started_id      uuid,
   received_at     timestamptz not null,
   expires_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (message_id, tenant_id),
-  check ((correlated_to is not null) = (state = 'Correlated'))
+  check (num_nonnulls(correlated_to, started_id) = (state = 'Correlated')::integer)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+comment on column bpm_core.message.started_id is 'The workflow instance it started.';
 
 create table bpm_core.signal (
   tenant_id text collate "C" not null default '',

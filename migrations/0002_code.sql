@@ -659,7 +659,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
-    when 'startEvent' then case p_event when 'none' then 'StartEvent' end
+    when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
                    when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
@@ -681,7 +681,7 @@ as $$
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
     when 'inclusiveGateway' then
-      case when p_incoming <= 1 then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end end
+      case when p_incoming > 1 then 'InclusiveJoin' when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'InclusiveSplit' end
     when 'eventBasedGateway' then 'EventGateway'
     when 'parallelGateway' then
       case when p_incoming > 1 then 'ParallelJoin' when p_outgoing > 1 then 'ParallelFork' else 'PassThrough' end
@@ -782,6 +782,223 @@ begin
 end
 $$;
 
+-- from 20_catalog/call_aggregate.sql
+-- The sum, least, greatest or mean of a list of numbers (least and greatest also of texts), or whether all or any of it are true.
+create or replace function bpm_core.call_aggregate(p_name text, p_list jsonb)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_name in ('all', 'any') then
+    return (select to_jsonb(case when bool_or(v.verdict = (p_name = 'any')) then p_name = 'any' when bool_or(v.verdict is null) then null else p_name = 'all' end)
+              from (select case when jsonb_typeof(e) = 'boolean' then e::boolean end as verdict from jsonb_array_elements(p_list) e) v);
+  elsif jsonb_array_length(p_list) = 0 then
+    return case p_name when 'sum' then '0'::jsonb end;
+  elsif not jsonb_path_exists(p_list, 'strict $[*] ? (@.type() != "number" || @ > 1e200 || @ < -1e200)') then
+    return (select to_jsonb(trim_scale(case p_name when 'sum' then sum(e::numeric) when 'min' then min(e::numeric) when 'max' then max(e::numeric) else avg(e::numeric) end))
+              from jsonb_array_elements(p_list) e);
+  elsif p_name in ('min', 'max') and not jsonb_path_exists(p_list, 'strict $[*] ? (@.type() != "string" || @ starts with "__")') then
+    return (select to_jsonb(case p_name when 'min' then min(e collate "C") else max(e collate "C") end) from jsonb_array_elements_text(p_list) e);
+  end if;
+  return null;
+end
+$$;
+
+-- from 20_catalog/call_list.sql
+-- Functions of lists and objects. Places in lists count from 1; only get, the method of JUEL, counts from 0.
+create or replace function bpm_core.call_list(p_name text, p_args jsonb[])
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_type constant text := jsonb_typeof(p_args[1]);
+  v_from integer;  -- a place, or a number of elements
+begin
+  if p_name = 'in' then
+    return case when jsonb_typeof(p_args[2]) = 'array' then to_jsonb(bpm_core.list_contains(p_args[2], p_args[1]))
+                else to_jsonb(bpm_core.compare_values('eq', p_args[1], p_args[2], true)) end;
+  elsif p_name = 'or else' then
+    return case when p_args[1] = 'null' then p_args[2] else p_args[1] end;
+  elsif p_name in ('get', 'get or default', 'contains key') then
+    return case
+      when v_type = 'array' and p_name = 'get' then bpm_core.index_value(p_args[1], p_args[2], 0)
+      when v_type = 'object' and jsonb_typeof(p_args[2]) = 'string' then case p_name
+        when 'contains key' then to_jsonb(p_args[1] ? (p_args[2] #>> '{}')) else coalesce(p_args[1] -> (p_args[2] #>> '{}'), p_args[3], 'null') end end;
+  elsif p_name in ('count', 'is empty') then
+    v_from := case v_type when 'array' then jsonb_array_length(p_args[1]) when 'object' then (select count(*)::integer from jsonb_object_keys(p_args[1]))
+                          when 'string' then case p_name when 'is empty' then length(p_args[1] #>> '{}') end end;
+    return case p_name when 'count' then to_jsonb(v_from) else to_jsonb(v_from = 0) end;
+  elsif p_name = 'range' then
+    return case when bpm_core.is_range(p_args[1], p_args[2]) then
+      coalesce((select jsonb_agg(i) from generate_series(p_args[1]::integer, p_args[2]::integer) i), '[]') end;
+  elsif v_type is distinct from 'array' then
+    return null;
+  elsif p_name = 'sublist' then
+    v_from := case when jsonb_typeof(p_args[2]) = 'number' and abs(p_args[2]::numeric) <= jsonb_array_length(p_args[1]) then p_args[2]::numeric::integer end;
+    v_from := case when v_from < 0 then jsonb_array_length(p_args[1]) + v_from + 1 when v_from > 0 then v_from end;
+    return case when v_from is not null and coalesce(jsonb_typeof(p_args[3]) = 'number' and p_args[3]::numeric between 0 and 1000000, true) then
+      coalesce((select jsonb_agg(e order by n) from jsonb_array_elements(p_args[1]) with ordinality l(e, n)
+                 where n >= v_from and (p_args[3] is null or n < v_from + p_args[3]::numeric)), '[]') end;
+  end if;
+  return case p_name
+    when 'list contains' then to_jsonb(bpm_core.list_contains(p_args[1], p_args[2])) when 'holds' then to_jsonb(bpm_core.list_contains(p_args[1], p_args[2]))
+    when 'append' then p_args[1] || to_jsonb(p_args[2:])
+    when 'concatenate' then case when not exists (select from unnest(p_args) a where jsonb_typeof(a) <> 'array')
+      then (select coalesce(jsonb_agg(e order by n, m), '[]') from unnest(p_args) with ordinality a(l, n) cross join lateral jsonb_array_elements(a.l) with ordinality x(e, m)) end
+    when 'reverse' then (select coalesce(jsonb_agg(e order by n desc), '[]') from jsonb_array_elements(p_args[1]) with ordinality l(e, n))
+    when 'distinct values' then (select coalesce(jsonb_agg(d.e order by d.n), '[]') from (
+      select e, min(n) as n from jsonb_array_elements(p_args[1]) with ordinality l(e, n) group by e) d)
+    when 'index of' then (select coalesce(jsonb_agg(n order by n), '[]') from jsonb_array_elements(p_args[1]) with ordinality l(e, n) where e = p_args[2])
+    when 'string join' then case when not jsonb_path_exists(p_args[1], '$[*] ? (@.type() != "string")') and coalesce(jsonb_typeof(p_args[2]) = 'string', true)
+      then to_jsonb(coalesce((select string_agg(e, coalesce(p_args[2] #>> '{}', '') order by n) from jsonb_array_elements_text(p_args[1]) with ordinality l(e, n)), '')) end
+  end;
+end
+$$;
+
+-- from 20_catalog/call_number.sql
+-- Arithmetic, exact. Undecidable: a division by zero, numbers beyond 10^200, a power beyond 99.
+create or replace function bpm_core.call_number(p_name text, p_args jsonb[])
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit constant numeric := 1e200;
+  v_a     numeric := p_args[1]::numeric;
+  v_b     numeric := case when jsonb_typeof(p_args[2]) = 'number' then p_args[2]::numeric end;
+begin
+  if cardinality(p_args) > 1 and v_b is null then
+    return null;
+  elsif abs(v_a) > v_limit or abs(v_b) > v_limit or scale(v_a) > 200 or scale(v_b) > 200 then
+    return null;
+  elsif (p_name in ('divide', 'remainder', 'modulo') and v_b = 0) or (p_name = 'power' and (v_b <> trunc(v_b) or abs(v_b) > 99 or abs(v_a) > 1e20 or (v_a = 0 and v_b < 0)))
+        or (p_name in ('round', 'decimal') and (v_b <> trunc(v_b) or abs(v_b) > 100)) then
+    return null;
+  elsif p_name in ('even', 'odd') then
+    return to_jsonb((mod(v_a, 2) = 0) = (p_name = 'even'));
+  end if;
+  return to_jsonb(trim_scale(case p_name
+    when 'plus' then v_a + v_b when 'add' then v_a + v_b when 'subtract' then v_a - v_b when 'multiply' then v_a * v_b when 'divide' then v_a / v_b
+    when 'remainder' then mod(v_a, v_b) when 'modulo' then v_a - v_b * floor(v_a / v_b) when 'power' then v_a ^ v_b when 'negate' then -v_a
+    when 'floor' then floor(v_a) when 'ceiling' then ceil(v_a) when 'abs' then abs(v_a) when 'number' then v_a
+    when 'round' then round(v_a, coalesce(v_b::integer, 0)) when 'decimal' then bpm_core.round_half_even(v_a, v_b::integer) end));
+end
+$$;
+
+-- from 20_catalog/call_text.sql
+-- Functions of texts. A text that is none is undecidable. Matching is done over at most 10,000 characters; a text made may have a million.
+create or replace function bpm_core.call_text(p_name text, p_args jsonb[], p_pattern text)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_texts  constant boolean := jsonb_typeof(p_args[1]) = 'string' and coalesce(jsonb_typeof(p_args[2]) = 'string', true);
+  v_a      constant text := p_args[1] #>> '{}';
+  v_b      constant text := p_args[2] #>> '{}';
+begin
+  if p_name = 'string' then
+    return case when jsonb_typeof(p_args[1]) in ('string', 'number', 'boolean') then to_jsonb(v_a) end;
+  elsif p_name = 'template' then
+    return case when not exists (select from unnest(p_args) a where jsonb_typeof(a) not in ('string', 'number', 'boolean'))
+      then to_jsonb((select string_agg(a #>> '{}', '' order by n) from unnest(p_args) with ordinality x(a, n))) end;
+  elsif p_name like 'substring%' and jsonb_typeof(p_args[1]) = 'string' and jsonb_typeof(p_args[2]) = 'number' then
+    return to_jsonb(bpm_core.part_of_text(v_a, p_args[2]::numeric, p_args[3], p_name = 'substring from 0'));
+  elsif p_name = 'equals ignore case' then
+    return case when v_texts then to_jsonb(lower(v_a) = lower(v_b)) when p_args[1] = 'null' or p_args[2] = 'null' then to_jsonb(p_args[1] = p_args[2]) end;
+  elsif not v_texts or length(v_a) + coalesce(length(v_b), 0) > 1000000 then
+    return null;
+  elsif p_pattern is not null then
+    return case when length(v_a) <= 10000 then to_jsonb(v_a ~ p_pattern) end;
+  elsif p_name = 'number' then
+    return case when v_a ~ '^\s*[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,2})?\s*$' then to_jsonb(v_a::numeric) end;
+  end if;
+  return case p_name
+    when 'plus' then to_jsonb(v_a || v_b)
+    when 'contains' then to_jsonb(position(v_b in v_a) > 0) when 'holds' then to_jsonb(position(v_b in v_a) > 0)
+    when 'starts with' then to_jsonb(starts_with(v_a, v_b)) when 'ends with' then to_jsonb(right(v_a, length(v_b)) = v_b or v_b = '')
+    when 'length' then to_jsonb(length(v_a)) when 'trim' then to_jsonb(btrim(v_a, E' \t\r\n'))
+    when 'upper case' then to_jsonb(upper(v_a)) when 'lower case' then to_jsonb(lower(v_a))
+    when 'substring before' then to_jsonb(case when position(v_b in v_a) > 0 then left(v_a, position(v_b in v_a) - 1) else '' end)
+    when 'substring after' then to_jsonb(case when position(v_b in v_a) > 0 then substr(v_a, position(v_b in v_a) + length(v_b)) else '' end) end;
+end
+$$;
+
+-- from 20_catalog/call_time.sql
+-- Functions of times, and arithmetic with them. Undecidable beyond the years 1 to 9999.
+create or replace function bpm_core.call_time(p_name text, p_args jsonb[])
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_a     constant text := p_args[1] #>> '{}';
+  v_b     constant text := p_args[2] #>> '{}';
+  v_count constant numeric := case when jsonb_typeof(p_args[2]) = 'number' then p_args[2]::numeric end;
+begin
+  if p_name = 'literal time' then
+    return p_args[1];
+  elsif p_name = 'string' then
+    return to_jsonb(regexp_replace(v_a, '^__[a-z]+:', ''));
+  elsif p_name = 'date' and cardinality(p_args) = 3 then
+    return case when v_a ~ '^\d{1,4}$' and v_b ~ '^\d\d?$' and p_args[3] #>> '{}' ~ '^\d\d?$'
+      then bpm_core.time_value(format('%s-%s-%s', lpad(v_a, 4, '0'), lpad(v_b, 2, '0'), lpad(p_args[3] #>> '{}', 2, '0')), 'date') end;
+  elsif p_name = 'date and time' and cardinality(p_args) = 2 then
+    return case when bpm_core.time_value(v_a, 'date') is not null and bpm_core.time_value(v_b, 'time') is not null
+      then bpm_core.time_value(substr(bpm_core.time_value(v_a, 'date') #>> '{}', 8) || 'T' || substr(bpm_core.time_value(v_b, 'time') #>> '{}', 8) || 'Z', 'instant') end;
+  elsif p_name in ('date', 'time', 'date and time', 'duration') then
+    return case when jsonb_typeof(p_args[1]) = 'string' then bpm_core.time_value(v_a, case p_name when 'date and time' then 'instant' else p_name end) end;
+  elsif p_name ~ '^(plus|minus) ' then
+    return case when v_count = trunc(v_count) and abs(v_count) < 1000000 then bpm_core.shift_time(
+      split_part(p_name, ' ', 1), v_a,
+      '__duration:' || case when p_name ~ '(hours|minutes|seconds)$' then 'PT' else 'P' end || v_count || upper(substr(split_part(p_name, ' ', 2), 1, 1))) end;
+  elsif v_count is not null and p_name in ('multiply', 'divide') then
+    return bpm_core.scale_duration(v_a, case p_name when 'multiply' then v_count when 'divide' then 1 / nullif(v_count, 0) end);
+  elsif p_name = 'negate' then
+    return bpm_core.scale_duration(v_a, -1);
+  elsif p_name = 'multiply' and jsonb_typeof(p_args[1]) = 'number' then
+    return bpm_core.scale_duration(v_b, p_args[1]::numeric);
+  elsif p_name in ('add', 'plus', 'subtract') and jsonb_typeof(p_args[1]) = 'string' and jsonb_typeof(p_args[2]) = 'string' then
+    return bpm_core.shift_time(case p_name when 'subtract' then 'minus' else 'plus' end, v_a, v_b);
+  end if;
+  return null;
+end
+$$;
+
+-- from 20_catalog/call_tree.sql
+-- The tree of a call with its arguments: those that are operators in other words become the operators; patterns are checked and translated
+-- here, once, and for that have to be literals.
+-- Returns:  tree, or problem.
+create or replace function bpm_core.call_tree(p_name text, p_args jsonb, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text;
+begin
+  if p_name = 'not' then
+    problem := bpm_core.condition_problem(p_args -> 0);
+    tree := jsonb_build_object('op', 'not', 'arg', p_args -> 0);
+  elsif p_name = 'defined' then
+    problem := case when p_args -> 0 ->> 'op' <> 'path' then 'is defined asks about a path' end;
+    tree := jsonb_build_object('op', 'defined', 'arg', p_args -> 0);
+  elsif p_name = 'itself' then
+    tree := p_args -> 0;
+  elsif p_name in ('equals', 'is after', 'is before') then
+    tree := jsonb_build_object('op', case p_name when 'equals' then 'eq' when 'is after' then 'gt' else 'lt' end, 'left', p_args -> 0, 'right', p_args -> 1);
+    problem := bpm_core.operator_problem(tree ->> 'op', p_args -> 0, p_args -> 1, false);
+  elsif p_name in ('matches', 'matches whole') then
+    select r.pattern, r.problem into v_pattern, problem
+      from bpm_core.read_pattern(p_args -> 1, p_args -> 2, p_name = 'matches whole') r;
+    tree := jsonb_build_object('op', 'call', 'name', 'matches', 'args', jsonb_build_array(p_args -> 0), 'pattern', v_pattern);
+  else
+    tree := jsonb_build_object('op', 'call', 'name', p_name, 'args', p_args);
+  end if;
+end
+$$;
+
 -- from 20_catalog/check_bpmn.sql
 -- Says what deploy_bpmn would say of a file, and stores nothing.
 -- Returns:  one row per fault and warning, faults first; none when the file is fine.
@@ -799,6 +1016,62 @@ begin
   return query
     select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
       from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
+end
+$$;
+
+-- from 20_catalog/compare_times.sql
+-- Compares two times: dates and points in time with each other, times of day, durations. A text beside a time is read as one.
+-- Returns:  -1, 0, 1; null when they are not of a kind, or one is none.
+create or replace function bpm_core.compare_times(p_left text, p_right text)
+returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_left  record;
+  r_right record;
+begin
+  select t.kind, t.at, t.span into r_left from bpm_core.read_time(p_left) t;
+  select t.kind, t.at, t.span into r_right from bpm_core.read_time(p_right) t;
+  return case
+    when r_left.kind in ('date', 'instant') and r_right.kind in ('date', 'instant') then sign(extract(epoch from r_left.at) - extract(epoch from r_right.at))::integer
+    when r_left.kind = r_right.kind then sign(extract(epoch from r_left.span) - extract(epoch from r_right.span))::integer end;
+end
+$$;
+
+-- from 20_catalog/compare_values.sql
+-- Compares two values. Equality: null equals null and differs from everything else; otherwise values of different types are undecidable, and so
+-- are lists and objects unless p_deep, and encrypted texts. Ordering needs two numbers, two texts or two times.
+-- Returns:  boolean; null: undecidable.
+create or replace function bpm_core.compare_values(p_operator text, p_left jsonb, p_right jsonb, p_deep boolean)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_type constant text := jsonb_typeof(p_left);
+  v_sign integer;
+begin
+  if p_left is null or p_right is null then
+    return null;
+  elsif p_operator in ('eq', 'ne') and (p_left = 'null' or p_right = 'null') then
+    return (p_left = p_right) = (p_operator = 'eq');
+  elsif v_type <> jsonb_typeof(p_right) then
+    return null;
+  elsif v_type = 'number' then
+    v_sign := case when p_left < p_right then -1 when p_left > p_right then 1 else 0 end;
+  elsif v_type = 'string' then
+    v_sign := case
+      when bpm_core.is_hidden(p_left) or bpm_core.is_hidden(p_right) then null
+      when starts_with(p_left #>> '{}', '__') or starts_with(p_right #>> '{}', '__') then bpm_core.compare_times(p_left #>> '{}', p_right #>> '{}')
+      when p_left = p_right then 0
+      when (p_left #>> '{}') collate "C" < (p_right #>> '{}') collate "C" then -1
+      else 1 end;
+  elsif p_operator in ('eq', 'ne') and (v_type = 'boolean' or p_deep) then
+    return (p_left = p_right) = (p_operator = 'eq');
+  end if;
+  return case p_operator when 'eq' then v_sign = 0 when 'ne' then v_sign <> 0 when 'lt' then v_sign < 0 when 'le' then v_sign <= 0
+                         when 'gt' then v_sign > 0 when 'ge' then v_sign >= 0 end;
 end
 $$;
 
@@ -845,9 +1118,10 @@ end
 $$;
 
 -- from 20_catalog/compile_condition.sql
--- Compiles the text of a condition. Nothing of it reaches SQL: what is written out is a jsonpath made of quoted keys and literals.
--- Returns:  condition (strict jsonpath), or problem with its position; bare: the text had no ${…} and no =.
-create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out problem text, out bare boolean)
+-- Compiles the text of a condition. Nothing of it reaches SQL: what jsonpath can say is written out as a jsonpath made of quoted keys and
+-- literals, which is fast; anything beyond it stays a tree for evaluate_condition.
+-- Returns:  condition (strict jsonpath) or tree, or problem with its position; bare: the text had no ${…} and no =.
+create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out tree jsonb, out problem text, out bare boolean)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -860,17 +1134,19 @@ begin
     problem := bpm_core.condition_problem(v_tree);
     v_at := 1;
   end if;
-  if problem is null then
+  if problem is not null then
+    problem := format('%s (position %s)', problem, v_at);
+  elsif bpm_core.is_plain_condition(v_tree) then
     condition := ('strict ' || bpm_core.write_condition(v_tree))::jsonpath;
   else
-    problem := format('%s (position %s)', problem, v_at);
+    tree := bpm_core.timed_tree(v_tree);
   end if;
 end
 $$;
 
 -- from 20_catalog/compile_conditions.sql
 -- Compiles the conditions of all flows, each distinct text once.
--- Returns:  draft_flow[], in the order given, with condition or problem filled in.
+-- Returns:  draft_flow[], in the order given, with condition or condition_tree or problem filled in.
 create or replace function bpm_core.compile_conditions(p_flows bpm_core.draft_flow[])
 returns bpm_core.draft_flow[]
 language sql immutable
@@ -878,13 +1154,33 @@ set search_path = pg_catalog, pg_temp
 as $$
   with text as materialized (select distinct f.condition_source as source, f.language from unnest(p_flows) f where f.condition_source is not null),
   compiled as materialized (
-    select t.source, t.language, c.condition, c.problem, c.bare from text t cross join lateral bpm_core.compile_condition(t.source, t.language) c
+    select t.source, t.language, c.condition, c.tree, c.problem, c.bare from text t cross join lateral bpm_core.compile_condition(t.source, t.language) c
   )
   select coalesce(array_agg(row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, f.source_id, f.target_id, f.is_default,
-           f.condition_source, case when c.bare then coalesce(f.language, 'bare') end, c.condition, c.problem, f.ord)::bpm_core.draft_flow order by f.pos), '{}')
+           f.condition_source, case when c.bare then coalesce(f.language, 'bare') end, c.condition, c.problem, f.ord, c.tree)::bpm_core.draft_flow order by f.pos), '{}')
     from unnest(p_flows) f
     left join compiled c on c.source = f.condition_source and c.language is not distinct from f.language
+$$;
+
+-- from 20_catalog/compile_expression.sql
+-- Compiles an attribute that may be an expression: ${…} or #{…} (JUEL), = … (FEEL), a text with ${…} in it (a template), or plain text,
+-- which is itself unless p_bare_is_text is false: then it is an expression, too.
+-- Returns:  tree for evaluate ({"op": "value", "value": "…"} of plain text), or problem and its position.
+create or replace function bpm_core.compile_expression(p_source text, p_bare_is_text boolean default true, out tree jsonb, out problem text, out at integer)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_bare_is_text and p_source !~ '^\s*=(?!=)' and p_source !~ '[$#]\{' then
+    tree := jsonb_build_object('op', 'value', 'value', p_source);
+  elsif p_bare_is_text and p_source ~ '[$#]\{' and p_source !~ '^\s*=(?!=)' and (p_source !~ '^\s*[$#]\{' or p_source ~ '\}.*[$#]\{' or p_source !~ '\}\s*$') then
+    select t.tree, t.problem, t.at into tree, problem, at from bpm_core.read_template(p_source) t;
+  else
+    select r.tree, r.problem, r.at into tree, problem, at from bpm_core.read_expression(p_source, null) r;
+  end if;
+  tree := bpm_core.timed_tree(tree);
+end
 $$;
 
 -- from 20_catalog/compile_text.sql
@@ -923,8 +1219,11 @@ create or replace function bpm_core.condition_problem(p_tree jsonb)
 returns text
 language sql immutable parallel safe
 as $$
-  select case when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean'
-    then (p_tree -> 'value')::text || ' is neither true nor false' end
+  select case
+    when p_tree ->> 'op' = 'value' and jsonb_typeof(p_tree -> 'value') <> 'boolean' then (p_tree -> 'value')::text || ' is neither true nor false'
+    when p_tree ->> 'op' in ('list', 'context', 'for', 'filter') then 'a list is neither true nor false'
+    when p_tree ->> 'name' in ('plus', 'add', 'subtract', 'multiply', 'divide', 'remainder', 'power', 'negate', 'count', 'sum', 'now', 'today', 'template')
+         and p_tree ->> 'op' = 'call' then 'the result of a calculation is neither true nor false' end
 $$;
 
 -- from 20_catalog/cron_day_field.sql
@@ -1316,6 +1615,7 @@ $$;
 
 -- from 20_catalog/describe_condition.sql
 -- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out.
 -- Values longer than 1,000 characters are cut, encrypted ones left out.
 -- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
@@ -1330,9 +1630,10 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from jsonb_path_query((select r.tree from bpm_core.read_expression(p_condition_source, null) r), 'strict $.** ? (@.op == "path").path')
-                   with ordinality q (path, ord)
+            from bpm_core.read_expression(p_condition_source, null) r
+           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
+           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1412,13 +1713,13 @@ as $$
   select row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
            coalesce(s.default_ref = f.flow_id, false),
-           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow as flow
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0, null)::bpm_core.draft_flow as flow
     from flow f
     left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
     left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
     left join condition c on c.parent = f.pos
       union all
-      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0)::bpm_core.draft_flow
+      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0, null)::bpm_core.draft_flow
         from link l) d
 $$;
 
@@ -1568,12 +1869,12 @@ end
 $$;
 
 -- from 20_catalog/drawn_timer.sql
--- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
+-- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression over variables.
 -- p_zone: the time zone its element names (bpm:timeZone), if any.
--- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), problem with hint when it is no
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), tree (of an expression that does more), problem with hint when it is no
 --           valid rule of its kind, and numbered: a cron rule with more than 5 fields names a weekday by its number.
 create or replace function bpm_core.drawn_timer(
-  p_kind text, p_source text, p_zone text default null, out kind text, out rule text, out path text, out problem text, out hint text, out numbered boolean)
+  p_kind text, p_source text, p_zone text default null, out kind text, out rule text, out path text, out problem text, out hint text, out numbered boolean, out tree jsonb)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1585,24 +1886,27 @@ begin
   rule := btrim(coalesce(v_inner, p_source));
   if rule ~ '^"[^"]*"$' or rule ~ '^''[^'']*''$' then
     rule := btrim(substr(rule, 2, length(rule) - 2));
-  elsif v_inner is not null then
+  elsif v_inner is not null or p_source ~ '[$#]\{' then
+    v_inner := p_source;
     path := bpm_core.expression_path(p_source);
     rule := coalesce('${' || path || '}', btrim(p_source));
     if path is null then
-      problem := format('The expression %s is not a dotted path into the variables.', rule);
-      hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';
+      select c.tree, format('The expression %s cannot be read: %s (position %s).', rule, c.problem, c.at) into tree, problem
+        from bpm_core.compile_expression(p_source) c;
+      problem := case when tree is null then problem end;
+      hint := 'Write a literal (PT5M), or an expression that gives one: ${order.patience}, PT${minutes}M.';
     end if;
   end if;
   if problem is null and p_zone is not null and not bpm_core.known_zone(p_zone) then
     problem := format('%s is no time zone the server knows.', quote_literal(left(p_zone, 100)));
     hint := 'Name a region, such as Europe/Berlin, or UTC.';
   end if;
-  if v_inner is not null and (path is not null or problem is not null) then
+  if problem is not null or path is not null or tree is not null then
     return;
   elsif coalesce(rule, '') = '' then
     problem := 'It has no duration, date or cycle.';
     hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M, 0 0 9 * * MON-FRI).';
-  elsif problem is null then
+  else
     kind := bpm_core.timer_kind(p_kind, (bpm_core.split_zone(rule)).rule);
     select x.problem, x.hint, x.numbered into problem, hint, numbered from bpm_core.timer_problem(kind, rule) x;
   end if;
@@ -1695,6 +1999,253 @@ begin
 end
 $$;
 
+-- from 20_catalog/evaluate.sql
+-- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
+returns jsonb
+language plpgsql volatile parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_tree ->> 'op' = 'value' then
+    return p_tree -> 'value';
+  elsif p_tree ? 'timed' then
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+  end if;
+  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
+end
+$$;
+
+-- from 20_catalog/evaluate_call.sql
+-- A call: its arguments first, then the function. An argument that is undecidable makes the call so; inside loops an argument may not be
+-- larger than the share of work allows.
+create or replace function bpm_core.evaluate_call(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name  constant text := p_tree ->> 'name';
+  v_count constant integer := jsonb_array_length(p_tree -> 'args');
+  v_args  jsonb[] := '{}'::jsonb[];
+  v_value jsonb;
+begin
+  for v_i in 0 .. v_count - 1 loop
+    v_value := bpm_core.evaluate_tree(p_tree -> 'args' -> v_i, p_variables, p_locals, p_budget);
+    if v_value is null or bpm_core.is_hidden(v_value) or (p_budget < 200000 and pg_column_size(v_value) > p_budget * 256) then
+      return null;
+    end if;
+    v_args := v_args || v_value;
+  end loop;
+  if v_name in ('now', 'today') then
+    return case v_name when 'now' then p_locals -> 'now()' else bpm_core.call_time('date', array[p_locals -> 'now()']) end;
+  elsif v_name in ('in', 'list contains', 'count', 'is empty', 'append', 'concatenate', 'reverse', 'distinct values', 'index of', 'sublist', 'get', 'or else',
+                   'contains key', 'get or default', 'string join', 'range') or (v_name = 'holds' and jsonb_typeof(v_args[1]) = 'array') then
+    return bpm_core.call_list(v_name, v_args);
+  elsif v_name in ('sum', 'min', 'max', 'mean', 'all', 'any') then
+    return bpm_core.call_aggregate(v_name, case when v_count = 1 and jsonb_typeof(v_args[1]) = 'array' then v_args[1] else to_jsonb(v_args) end);
+  elsif v_name in ('date', 'time', 'date and time', 'duration', 'literal time') or v_name ~ '^(plus|minus) '
+        or starts_with(v_args[1] #>> '{}', '__') or starts_with(v_args[2] #>> '{}', '__') then
+    return bpm_core.call_time(v_name, v_args);
+  elsif jsonb_typeof(v_args[1]) = 'number' and v_name not in ('string', 'template') then
+    return bpm_core.call_number(v_name, v_args);
+  end if;
+  return bpm_core.call_text(v_name, v_args, p_tree ->> 'pattern');
+end
+$$;
+
+-- from 20_catalog/evaluate_choice.sql
+-- And, or and if: three-valued, and no further than needed. What is undecidable stays so, unless another side decides alone.
+create or replace function bpm_core.evaluate_choice(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_op      constant text := p_tree ->> 'op';
+  v_args    constant jsonb := p_tree -> 'args';
+  v_verdict boolean;
+  v_unsure  boolean := false;
+begin
+  if v_op = 'if' then
+    v_verdict := bpm_core.truth(v_args -> 0, bpm_core.evaluate_tree(v_args -> 0, p_variables, p_locals, p_budget));
+    return case when v_verdict is not null then bpm_core.evaluate_tree(v_args -> case when v_verdict then 1 else 2 end, p_variables, p_locals, p_budget) end;
+  end if;
+  for v_i in 0 .. jsonb_array_length(v_args) - 1 loop
+    v_verdict := bpm_core.truth(v_args -> v_i, bpm_core.evaluate_tree(v_args -> v_i, p_variables, p_locals, p_budget));
+    if v_verdict = (v_op = 'or') then
+      return to_jsonb(v_verdict);
+    end if;
+    v_unsure := v_unsure or v_verdict is null;
+  end loop;
+  return case when not v_unsure then to_jsonb(v_op = 'and') end;
+end
+$$;
+
+-- from 20_catalog/evaluate_condition.sql
+-- The verdict of a compiled condition. A bare name asks for true; what is missing is not true.
+-- Returns:  boolean; null when it is undecidable, as anything is that is neither true nor false.
+create or replace function bpm_core.evaluate_condition(p_tree jsonb, p_variables jsonb)
+returns boolean
+language sql volatile parallel safe
+as $$ select bpm_core.truth(p_tree, bpm_core.evaluate(p_tree, p_variables)) $$;
+
+-- from 20_catalog/evaluate_list.sql
+-- The values of a list or a context. Undecidable when one is, or when it grows beyond 16 MB.
+create or replace function bpm_core.evaluate_list(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_args   constant jsonb := p_tree -> 'args';
+  v_values jsonb[] := '{}'::jsonb[];
+  v_value  jsonb;
+  v_size   bigint := 0::bigint;
+begin
+  for v_i in 0 .. jsonb_array_length(v_args) - 1 loop
+    v_value := bpm_core.evaluate_tree(v_args -> v_i, p_variables, p_locals, p_budget);
+    v_size := v_size + pg_column_size(v_value);
+    if v_value is null or v_size > least(16777216, p_budget::bigint * 256) then
+      return null;
+    end if;
+    v_values := v_values || v_value;
+  end loop;
+  if p_tree ->> 'op' = 'list' then
+    return to_jsonb(v_values);
+  end if;
+  return coalesce((select jsonb_object_agg(k.name, v_values[k.n]) from jsonb_array_elements_text(p_tree -> 'keys') with ordinality k(name, n)), '{}');
+end
+$$;
+
+-- from 20_catalog/evaluate_loop.sql
+-- Some, every, for and filters. The items share the work allowed; when a share is less than the body needs, or a result larger, nothing
+-- is decided. In a filter the names are those of the item, and item itself.
+create or replace function bpm_core.evaluate_loop(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_op      constant text := p_tree ->> 'op';
+  v_body    constant jsonb := p_tree -> 'body';
+  v_list    constant jsonb := bpm_core.evaluate_tree(p_tree -> 'list', p_variables, p_locals, p_budget);
+  v_share   integer;
+  v_item    jsonb;
+  v_value   jsonb;
+  v_verdict boolean;
+  v_unsure  boolean := false;
+  v_found   jsonb[] := '{}'::jsonb[];
+begin
+  if jsonb_typeof(v_list) is distinct from 'array' then
+    return null;
+  end if;
+  v_share := p_budget / greatest(jsonb_array_length(v_list), 1);
+  if v_share < (p_tree ->> 'weight')::integer then
+    return null;
+  end if;
+  for v_item in select i from jsonb_array_elements(v_list) i loop
+    v_value := bpm_core.evaluate_tree(v_body, p_variables,
+      p_locals || case when v_op <> 'filter' then jsonb_build_object(p_tree ->> 'var', v_item)
+                       when jsonb_typeof(v_item) = 'object' then v_item || jsonb_build_object('item', v_item)
+                       else jsonb_build_object('item', v_item) end, v_share);
+    if v_op = 'for' then
+      if v_value is null or pg_column_size(v_value) > v_share * 256 then
+        return null;
+      end if;
+      v_found := v_found || v_value;
+      continue;
+    end if;
+    v_verdict := bpm_core.truth(v_body, v_value);
+    if v_op = 'filter' and v_verdict then
+      v_found := v_found || v_item;
+    elsif v_op <> 'filter' and v_verdict = (v_op = 'some') then
+      return to_jsonb(v_verdict);
+    end if;
+    v_unsure := v_unsure or v_verdict is null;
+  end loop;
+  return case when v_unsure then null when v_op in ('for', 'filter') then to_jsonb(v_found) else to_jsonb(v_op = 'every') end;
+end
+$$;
+
+-- from 20_catalog/evaluate_path.sql
+-- Follows a path of names. What leads nowhere is null; what lies behind an encrypted text is undecidable.
+create or replace function bpm_core.evaluate_path(p_path jsonb, p_variables jsonb)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_value jsonb := coalesce(p_variables -> (p_path ->> 0), 'null');
+begin
+  for v_i in 1 .. jsonb_array_length(p_path) - 1 loop
+    v_value := bpm_core.member_value(v_value, p_path ->> v_i);
+  end loop;
+  return v_value;
+end
+$$;
+
+-- from 20_catalog/evaluate_text.sql
+-- The value of a compiled expression as a text: what becomes a key, a name, a date.
+-- Returns:  text; null when it is undecidable or no scalar.
+create or replace function bpm_core.evaluate_text(p_tree jsonb, p_variables jsonb)
+returns text
+language plpgsql volatile parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_value constant jsonb := bpm_core.evaluate(p_tree, p_variables);
+begin
+  return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
+end
+$$;
+
+-- from 20_catalog/evaluate_tree.sql
+-- Evaluates one node of an expression tree. p_locals holds what loops have named; p_budget is the work still allowed, about one unit per
+-- node: a loop divides it among its items, so that nested loops end as surely as one.
+-- Returns:  jsonb; SQL NULL is undecidable.
+create or replace function bpm_core.evaluate_tree(p_tree jsonb, p_variables jsonb, p_locals jsonb, p_budget integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_op  constant text := p_tree ->> 'op';
+  v_arg jsonb;
+begin
+  if v_op = 'path' then
+    return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
+  elsif v_op = 'value' then
+    return p_tree -> 'value';
+  elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
+    return to_jsonb(bpm_core.compare_values(
+      v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
+      p_tree -> 'left' ->> 'op' <> 'path' or p_tree -> 'right' ->> 'op' <> 'path'));
+  elsif v_op = 'call' then
+    return bpm_core.evaluate_call(p_tree, p_variables, p_locals, p_budget);
+  elsif v_op in ('and', 'or', 'if') then
+    return bpm_core.evaluate_choice(p_tree, p_variables, p_locals, p_budget);
+  elsif v_op in ('some', 'every', 'for', 'filter') then
+    return bpm_core.evaluate_loop(p_tree, p_variables, p_locals, p_budget);
+  elsif v_op in ('list', 'context') then
+    return bpm_core.evaluate_list(p_tree, p_variables, p_locals, p_budget);
+  elsif v_op = 'defined' then
+    return to_jsonb(bpm_core.path_defined(p_tree -> 'arg' -> 'path', case when p_locals ? (p_tree -> 'arg' -> 'path' ->> 0) then p_locals else p_variables end));
+  elsif v_op is null then
+    return null;
+  end if;
+  v_arg := bpm_core.evaluate_tree(p_tree -> 'arg', p_variables, p_locals, p_budget);
+  return case v_op
+    when 'not' then to_jsonb(not bpm_core.truth(p_tree -> 'arg', v_arg))
+    when 'empty' then case when v_arg is not null then to_jsonb(v_arg in ('null', '""', '[]', '{}')) end
+    when 'member' then bpm_core.member_value(v_arg, p_tree ->> 'name')
+    when 'index' then bpm_core.index_value(v_arg, bpm_core.evaluate_tree(p_tree -> 'index', p_variables, p_locals, p_budget), (p_tree ->> 'first')::integer)
+    when 'let' then case when v_arg is not null then
+      bpm_core.evaluate_tree(p_tree -> 'body', p_variables, p_locals || jsonb_build_object(p_tree ->> 'var', v_arg), p_budget) end end;
+end
+$$;
+
 -- from 20_catalog/expression_path.sql
 -- Reads an expression that is nothing but a dotted path (correlation keys, timers): ${a.b}, =a.b or a.b.
 -- Returns:  text a.b, null when it is anything else.
@@ -1727,14 +2278,14 @@ begin
   for v_words in
     select m
       from regexp_matches(p_source,
-             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|.)',
+             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|\.\.|\*\*|.)',
              'g') m
   loop
     v_word := v_words[1];
     if btrim(v_word, E' \t\r\n\f\v') <> '' then
       v_token := row(bpm_core.token_kind(v_word, p_feel), v_word, v_at);
       if v_token.kind = 'string' then
-        v_token.value := regexp_replace(substr(v_word, 2, length(v_word) - 2), '\\(.)', '\1', 'g');
+        v_token.value := bpm_core.unescape(substr(v_word, 2, length(v_word) - 2));
       end if;
       v_tokens := v_tokens || v_token;
     end if;
@@ -1799,9 +2350,12 @@ as $$
     from node n cross join lateral (select bpm_core.own_timer(n.attributes, n.definition) ->> 'catch_up') o(catch_up)
    where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
   union all
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is an expression, but before the process starts there are no variables.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
+    from node n where n.kind = 'TimerStart' and (n.timer_path is not null or n.expressions ? 'timer')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
-   where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
+   where n.timer_kind = 'Cycle' and (n.kind = 'TimerCatch' or (n.kind = 'TimerBoundary' and n.interrupting))
   union all
   select bpm_core.fault('InvalidCondition', format('%s: %s', n.label, m.problem), n.node_id, null, 'Write the path of a variable: order.id. Without a key the business key correlates.')
     from node n
@@ -1857,7 +2411,7 @@ as $$
     from flow f where f.target_id is null or f.target_tag in ('startEvent', 'boundaryEvent')
   union all
   select bpm_core.fault('InvalidCondition', format('Condition of sequence flow "%s" cannot be read: %s.', f.flow_id, f.problem), f.source_id, f.flow_id,
-           'Understood are comparisons of dotted paths and literals, and, or, not, empty and brackets: ${order.amount > 1000 && !empty customer}.')
+           'Understood are JUEL, ${order.amount > 1000 && !empty customer}, and FEEL, = order.amount > 1000 and customer != null; the documentation lists what they may say.')
     from flow f where f.problem is not null
   union all
   select bpm_core.warning('ConditionWithoutMarks', format('Condition of sequence flow "%s" has no ${…} around it; read as one.', f.flow_id), f.source_id, f.flow_id)
@@ -2030,6 +2584,10 @@ as $$
   select bpm_core.fault('MultipleStartEvents', format('%s "%s" has %s start events without a trigger; a start could mean any of them.', s.what, s.id, s.plain_starts), s.id, null,
            'Keep one plain start event.')
     from scope s where s.plain_starts > 1
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s start events wait for the message "%s"; it could mean any of them.', count(*), n.message_name), min(n.node_id), null,
+           'Give each its own message.')
+    from unnest(p_nodes) n where n.kind = 'MessageStart' group by n.message_name having count(*) > 1
   union all
   select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
     from scope s where s.ends = 0
@@ -2283,8 +2841,8 @@ as $$
              when n.kind is null and n.event = 'several' then ' has several event definitions, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
+             when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'
@@ -2355,7 +2913,7 @@ returns setof bpm_core.workflow_flow
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name
+  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name, f.condition_tree
     from unnest(p_flows) f
     join unnest(p_nodes) n on n.process_pos = f.process_pos and n.node_id = f.target_id
    where f.process_pos = p_process_pos
@@ -2429,11 +2987,91 @@ as $$
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
+    when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
     when p_conditional = 1 and (p_outgoing = 1 or (p_outgoing = 2 and p_default_ref is not null)) then ':choice'
     when p_outgoing > 1 and (p_conditional > 0 or p_default_ref is not null) then ':inclusive'
     when p_outgoing > 1 then ':split'
   end
+$$;
+
+-- from 20_catalog/inclusive_flow_rows.sql
+-- The flows into the inclusive joins of a version, numbered scope by scope.
+create or replace function bpm_core.inclusive_flow_rows(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns setof bpm_core.inclusive_flow
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select f.tenant_id, f.workflow_version_id, f.target_id, f.flow_id, x.place,
+         min(x.place) over (partition by f.target_id), (count(*) over (partition by f.target_id))::integer
+    from (select f as flow, (row_number() over (partition by n.scope_node_id order by f.target_id, f.flow_id))::integer - 1 as place
+            from unnest(p_flows) f
+            join unnest(p_nodes) n on n.node_id = f.target_id
+           where f.target_kind = 'InclusiveJoin') x
+   cross join lateral (select (x.flow).*) f
+$$;
+
+-- from 20_catalog/inclusive_reach_rows.sql
+-- For every node the flows into inclusive joins of its scope that a token standing there can reach without passing the join they lead into.
+-- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. Swept over all nodes,
+-- in turns from the ends and from the starts, until nothing changes: once for a graph without circles, a few times for one with.
+create or replace function bpm_core.inclusive_reach_rows(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[])
+returns setof bpm_core.inclusive_reach
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_index  record;
+  v_first  integer[];
+  v_last   integer[];
+  v_target integer[];
+  v_place  integer[];
+  v_keep   bit varying[];
+  v_reach  bit varying[];
+  v_order  integer[];
+  v_swept  boolean[];
+  v_again  boolean := false;
+  v_bits   bit varying;
+  v_node   integer;
+  v_to     integer;
+begin
+  select i.* into r_index from bpm_core.index_inclusive(p_nodes, p_flows, p_places) i;
+  v_first := (r_index.graph).first_place;
+  v_last := (r_index.graph).last_place;
+  v_target := (r_index.graph).targets;
+  v_place := r_index.flow_place;
+  v_keep := r_index.keep;
+  v_reach := r_index.nothing;
+  v_order := bpm_core.postorder(r_index.graph);
+  v_swept := array_fill(false, array[cardinality(v_order)]);
+  loop
+    foreach v_node in array v_order loop
+      v_bits := v_reach[v_node];
+      for v_at in v_first[v_node] .. v_last[v_node] loop
+        v_to := v_target[v_at];
+        v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
+        if v_place[v_at] is not null then
+          v_bits := set_bit(v_bits, v_place[v_at], 1);
+        end if;
+        -- What is behind a flow backwards may have changed after it was looked at.
+        v_again := v_again or not v_swept[v_to];
+      end loop;
+      if v_bits <> v_reach[v_node] then
+        v_reach[v_node] := v_bits;
+        v_again := v_again or v_swept[v_node];
+      end if;
+      v_swept[v_node] := true;
+    end loop;
+    exit when not v_again;
+    v_again := false;
+    v_order := array(select o.node from unnest(v_order) with ordinality o(node, ord) order by o.ord desc);
+  end loop;
+  return query
+    select (p_nodes[1]).tenant_id, (p_nodes[1]).workflow_version_id, x.node_id, x.reach
+      from unnest(r_index.node_ids, v_reach, r_index.nothing) x(node_id, reach, nothing)
+     where x.reach <> x.nothing;
+end
 $$;
 
 -- from 20_catalog/index_graph.sql
@@ -2465,6 +3103,73 @@ as $$
     array(select n.ord from node n where n.tag = 'startEvent' or n.ord not in (select e.target from edge e) order by n.ord))::bpm_core.graph_index
 $$;
 
+-- from 20_catalog/index_inclusive.sql
+-- The graph around inclusive joins as arrays: the nodes of every scope that has one, numbered; the targets of node i are
+-- targets[first_place[i] .. last_place[i]]. Boundary events count as targets of their host, the start events of event sub-processes do not:
+-- they are in a scope of their own.
+-- Returns:  one row; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
+--           into it; nothing, of every node, has as many zeros as its scope has such flows.
+create or replace function bpm_core.index_inclusive(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[],
+  out node_ids text[], out graph bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with here as (select n.node_id, n.attached_to, n.element, coalesce(n.scope_node_id, '') as scope_id from unnest(p_nodes) n),
+  entry as materialized (select p.node_id, p.flow_id, p.place, p.first_place, p.flows from unnest(p_places) p),
+  scope as materialized (
+    select h.scope_id, max(e.place) + 1 as width, repeat('0', max(e.place) + 1)::bit varying as nothing
+      from entry e join here h on h.node_id = e.node_id group by h.scope_id),
+  own as (select distinct e.node_id, e.first_place, e.flows from entry e),
+  node as materialized (
+    select h.*, s.width, s.nothing, (row_number() over (order by h.node_id))::integer as ord from here h join scope s on s.scope_id = h.scope_id),
+  edge as (
+    select s.ord as source, t.ord as target, e.place
+      from unnest(p_flows) f
+      join node s on s.node_id = f.source_id
+      join node t on t.node_id = f.target_id and t.scope_id = s.scope_id
+      left join entry e on e.flow_id = f.flow_id
+    union all
+    select h.ord, b.ord, null from node b join node h on h.node_id = b.attached_to and h.scope_id = b.scope_id where b.element <> 'startEvent'),
+  sorted as materialized (select e.*, (row_number() over (order by e.source, e.target))::integer as at from edge e),
+  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source)
+  select array_agg(n.node_id order by n.ord),
+         row(array_agg(coalesce(p.first_place, 1) order by n.ord), array_agg(coalesce(p.last_place, 0) order by n.ord),
+             array(select s.target from sorted s order by s.at), '{}')::bpm_core.graph_index,
+         array(select s.place from sorted s order by s.at),
+         array_agg(case when o.flows is not null then
+                     (repeat('1', o.first_place) || repeat('0', o.flows) || repeat('1', n.width - o.first_place - o.flows))::bit varying end order by n.ord),
+         array_agg(n.nothing order by n.ord)
+    from node n
+    left join span p on p.source = n.ord
+    left join own o on o.node_id = n.node_id
+$$;
+
+-- from 20_catalog/index_value.sql
+-- An element of a list by its place, counted from p_first (in FEEL, from 1, also from the end, by -1), or a member of an object by its name.
+-- Where there is none: null.
+create or replace function bpm_core.index_value(p_value jsonb, p_index jsonb, p_first integer)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_index numeric := case when jsonb_typeof(p_index) = 'number' then p_index::numeric end;
+begin
+  if jsonb_typeof(p_value) = 'array' and v_index is not null then
+    return case
+      when v_index <> trunc(v_index) then null
+      when abs(v_index) > 1000000 or v_index between p_first - 1 and p_first - p_first or (p_first = 0 and v_index < 0) then
+        case when p_first = 0 and v_index = 0 then coalesce(p_value -> 0, 'null') else 'null' end
+      when v_index < 0 then coalesce(p_value -> v_index::integer, 'null')
+      else coalesce(p_value -> (v_index::integer - p_first), 'null') end;
+  elsif jsonb_typeof(p_value) = 'object' and jsonb_typeof(p_index) = 'string' then
+    return coalesce(p_value -> (p_index #>> '{}'), 'null');
+  end if;
+  return case when p_value = 'null' and p_index is not null then p_value end;
+end
+$$;
+
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
 -- Returns:  node_kind; null: not executed.
@@ -2474,6 +3179,121 @@ language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
                        when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+$$;
+
+-- from 20_catalog/instant_value.sql
+-- A point in time inside an evaluation: a text that no variable can be, for variables do not begin like that.
+create or replace function bpm_core.instant_value(p_at timestamptz)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select to_jsonb('__instant:' || to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || rtrim(rtrim(to_char(p_at at time zone 'UTC', '.US'), '0'), '.') || 'Z')
+$$;
+
+-- from 20_catalog/interval_tree.sql
+-- The tree of a value between two ends, each with its comparison.
+create or replace function bpm_core.interval_tree(p_value jsonb, p_above text, p_low jsonb, p_below text, p_high jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select jsonb_build_object('op', 'and', 'args', jsonb_build_array(
+    jsonb_build_object('op', p_above, 'left', p_value, 'right', p_low), jsonb_build_object('op', p_below, 'left', p_value, 'right', p_high)))
+$$;
+
+-- from 20_catalog/is_condition.sql
+-- Whether a tree says true or false by its form, so that it is no value to compare.
+create or replace function bpm_core.is_condition(p_tree jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
+
+-- from 20_catalog/is_hidden.sql
+-- Whether a value is an encrypted text, of which nothing can be said.
+create or replace function bpm_core.is_hidden(p_value jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$ select starts_with(p_value #>> '{}', '__encrypted:') $$;
+
+-- from 20_catalog/is_plain_condition.sql
+-- Whether jsonpath can say a condition: logic, comparisons of paths and literals, empty and is defined of a path.
+create or replace function bpm_core.is_plain_condition(p_tree jsonb)
+returns boolean
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select not exists (
+    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
+     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
+$$;
+
+-- from 20_catalog/is_range.sql
+-- Whether two values are whole numbers, and what lies between them at most 10,000.
+create or replace function bpm_core.is_range(p_low jsonb, p_high jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case when jsonb_typeof(p_low) = 'number' and jsonb_typeof(p_high) = 'number'
+    then p_low::numeric = trunc(p_low::numeric) and p_high::numeric = trunc(p_high::numeric) and abs(p_low::numeric) < 1000000000
+         and abs(p_high::numeric) < 1000000000 and p_high::numeric - p_low::numeric <= 10000 else false end
+$$;
+
+-- from 20_catalog/known_call.sql
+-- The functions and methods that are understood. Arguments count the value a method hangs on.
+-- Returns:  name, under which call_tree and evaluate_call know it; null: not understood; and fewest and most arguments.
+create or replace function bpm_core.known_call(p_name text, p_feel boolean, p_method boolean, out name text, out fewest integer, out most integer)
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select k.name, k.fewest, k.most
+    from (values
+      ('feel', 'not', 'not', 1, 1), ('feel', 'is defined', 'defined', 1, 1), ('feel', 'matches', 'matches', 2, 3), ('feel', 'contains', 'contains', 2, 2),
+      ('feel', 'starts with', 'starts with', 2, 2), ('feel', 'ends with', 'ends with', 2, 2), ('feel', 'string length', 'length', 1, 1),
+      ('feel', 'upper case', 'upper case', 1, 1), ('feel', 'lower case', 'lower case', 1, 1), ('feel', 'trim', 'trim', 1, 1),
+      ('feel', 'substring', 'substring', 2, 3), ('feel', 'substring before', 'substring before', 2, 2), ('feel', 'substring after', 'substring after', 2, 2),
+      ('feel', 'string join', 'string join', 1, 2), ('feel', 'string', 'string', 1, 1), ('feel', 'number', 'number', 1, 1),
+      ('feel', 'list contains', 'list contains', 2, 2), ('feel', 'count', 'count', 1, 1), ('feel', 'is empty', 'is empty', 1, 1),
+      ('feel', 'sum', 'sum', 1, 100), ('feel', 'min', 'min', 1, 100), ('feel', 'max', 'max', 1, 100), ('feel', 'mean', 'mean', 1, 100),
+      ('feel', 'all', 'all', 1, 1), ('feel', 'any', 'any', 1, 1), ('feel', 'append', 'append', 2, 100), ('feel', 'concatenate', 'concatenate', 1, 100),
+      ('feel', 'reverse', 'reverse', 1, 1), ('feel', 'distinct values', 'distinct values', 1, 1), ('feel', 'index of', 'index of', 2, 2),
+      ('feel', 'sublist', 'sublist', 2, 3), ('feel', 'get value', 'get', 2, 2), ('feel', 'get or else', 'or else', 2, 2),
+      ('feel', 'floor', 'floor', 1, 1), ('feel', 'ceiling', 'ceiling', 1, 1), ('feel', 'round', 'round', 1, 2), ('feel', 'round half up', 'round', 1, 2),
+      ('feel', 'decimal', 'decimal', 2, 2), ('feel', 'abs', 'abs', 1, 1), ('feel', 'modulo', 'modulo', 2, 2), ('feel', 'even', 'even', 1, 1), ('feel', 'odd', 'odd', 1, 1),
+      ('feel', 'date', 'date', 1, 3), ('feel', 'time', 'time', 1, 1), ('feel', 'date and time', 'date and time', 1, 2), ('feel', 'duration', 'duration', 1, 1),
+      ('feel', 'now', 'now', 0, 0), ('feel', 'today', 'today', 0, 0),
+      ('juel', 'now', 'now', 0, 0), ('juel', 'dateTime', 'now', 0, 0),
+      ('method', 'equals', 'equals', 2, 2), ('method', 'equalsIgnoreCase', 'equals ignore case', 2, 2), ('method', 'matches', 'matches whole', 2, 2),
+      ('method', 'contains', 'holds', 2, 2), ('method', 'startsWith', 'starts with', 2, 2), ('method', 'endsWith', 'ends with', 2, 2),
+      ('method', 'isEmpty', 'is empty', 1, 1), ('method', 'size', 'count', 1, 1), ('method', 'length', 'length', 1, 1),
+      ('method', 'toUpperCase', 'upper case', 1, 1), ('method', 'toLowerCase', 'lower case', 1, 1), ('method', 'trim', 'trim', 1, 1),
+      ('method', 'substring', 'substring from 0', 2, 3), ('method', 'toString', 'string', 1, 1), ('method', 'get', 'get', 2, 2),
+      ('method', 'containsKey', 'contains key', 2, 2), ('method', 'getOrDefault', 'get or default', 3, 3),
+      ('method', 'plusYears', 'plus years', 2, 2), ('method', 'plusMonths', 'plus months', 2, 2), ('method', 'plusWeeks', 'plus weeks', 2, 2),
+      ('method', 'plusDays', 'plus days', 2, 2), ('method', 'plusHours', 'plus hours', 2, 2), ('method', 'plusMinutes', 'plus minutes', 2, 2),
+      ('method', 'plusSeconds', 'plus seconds', 2, 2), ('method', 'minusYears', 'minus years', 2, 2), ('method', 'minusMonths', 'minus months', 2, 2),
+      ('method', 'minusWeeks', 'minus weeks', 2, 2), ('method', 'minusDays', 'minus days', 2, 2), ('method', 'minusHours', 'minus hours', 2, 2),
+      ('method', 'minusMinutes', 'minus minutes', 2, 2), ('method', 'minusSeconds', 'minus seconds', 2, 2),
+      ('method', 'isAfter', 'is after', 2, 2), ('method', 'isBefore', 'is before', 2, 2), ('method', 'toDate', 'itself', 1, 1)) k(language, word, name, fewest, most)
+   where k.word = p_name and k.language = case when p_feel then case when p_method then 'none' else 'feel' end when p_method then 'method' else 'juel' end
+  union all
+  select null, null, null
+   limit 1
+$$;
+
+-- from 20_catalog/list_contains.sql
+-- Whether a list holds a value: == asked of each element. So a list without the value, but with something that cannot be compared with it,
+-- is undecidable.
+create or replace function bpm_core.list_contains(p_list jsonb, p_value jsonb)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_list @> jsonb_build_array(p_value) and jsonb_typeof(p_value) not in ('array', 'object') then
+    return true;
+  end if;
+  return (select case when bool_or(e.same) then true when bool_or(e.same is null) then null else false end
+            from (select bpm_core.compare_values('eq', i, p_value, true) as same from jsonb_array_elements(p_list) i) e);
+end
 $$;
 
 -- from 20_catalog/local_instant.sql
@@ -2558,7 +3378,7 @@ $$;
 
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
--- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
 -- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
 -- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
@@ -2578,22 +3398,75 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$')
+                 when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent'
+                 else case when d.tag = 'inclusiveGateway' then 'InclusiveSplit' else 'ParallelFork' end
+               end::bpm_core.node_kind,
                null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
   flow as (
     select f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.implied, f.source_id) as source_id, f.target_id,
            f.is_default, f.condition_source, f.language, f.condition, f.problem,
-           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord
+           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord, f.condition_tree
       from unnest(p_flows) f
       left join source s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
     union all
-    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1
+    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1, null
       from drawn d where d.implied is not null
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
+$$;
+
+-- from 20_catalog/member_tree.sql
+-- The tree of a member of a value: a longer path where it is one.
+create or replace function bpm_core.member_tree(p_tree jsonb, p_name text)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select case when p_tree ->> 'op' = 'path' then jsonb_set(p_tree, '{path}', (p_tree -> 'path') || to_jsonb(p_name))
+              else jsonb_build_object('op', 'member', 'arg', p_tree, 'name', p_name) end
+$$;
+
+-- from 20_catalog/member_value.sql
+-- A member of an object, or a part of a time (year, month, day, hour, minute, second). Of anything else there is none: null.
+-- Returns:  jsonb; SQL NULL of an encrypted text, and of what is undecidable itself.
+create or replace function bpm_core.member_value(p_value jsonb, p_name text)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_value) = 'object' then
+    return coalesce(p_value -> p_name, 'null');
+  elsif jsonb_typeof(p_value) = 'string' and starts_with(p_value #>> '{}', '__') then
+    return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
+  end if;
+  return case when p_value is not null then 'null'::jsonb end;
+end
+$$;
+
+-- from 20_catalog/name_end.sql
+-- Where a FEEL name with spaces ends: before the first word that is none, or that means something between values.
+-- Such a word is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
+-- Returns:  integer, the token behind the name.
+create or replace function bpm_core.name_end(p_tokens bpm_core.expression_token[], p_from integer)
+returns integer
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_next integer := p_from;
+begin
+  while (p_tokens[v_next]).kind = 'name' loop
+    exit when v_next > p_from and ((p_tokens[v_next]).value in ('in', 'between', 'then', 'else', 'satisfies', 'return')
+                                   or ((p_tokens[v_next]).value = 'of' and (p_tokens[v_next - 1]).value = 'instance')
+                                   or ((p_tokens[v_next]).value = 'defined' and (p_tokens[v_next - 1]).value = 'is' and (p_tokens[v_next + 1]).kind <> '('));
+    v_next := v_next + 1;
+  end loop;
+  return v_next;
+end
 $$;
 
 -- from 20_catalog/node_rows.sql
@@ -2614,21 +3487,46 @@ as $$
 $$;
 
 -- from 20_catalog/operator_problem.sql
--- Whether an operator can stand between two trees: and/or between conditions, comparisons between values, ordering not beside
+-- Whether an operator can stand between two trees: and/or between conditions, comparisons and arithmetic between values, ordering not beside
 -- true, false or null, which have no order.
 -- Returns:  text, null when it can.
-create or replace function bpm_core.operator_problem(p_operator text, p_left jsonb, p_right jsonb)
+create or replace function bpm_core.operator_problem(p_operator text, p_left jsonb, p_right jsonb, p_feel boolean)
 returns text
 language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
-    when p_left ->> 'op' not in ('path', 'value') or p_right ->> 'op' not in ('path', 'value') then 'a comparison stands between two values, not between conditions'
+    when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
+    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
+      then 'a comparison stands between two values, not between conditions'
+    when bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right) then format('%s stands between two values, not between conditions', p_operator)
     when p_operator in ('lt', 'le', 'gt', 'ge') and (jsonb_typeof(p_left -> 'value') in ('boolean', 'null') or jsonb_typeof(p_right -> 'value') in ('boolean', 'null'))
       then 'true, false and null have no order'
-    when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
-         and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared'
+    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then case
+      when p_left ->> 'op' = 'value' and p_right ->> 'op' = 'value' and jsonb_typeof(p_left -> 'value') <> jsonb_typeof(p_right -> 'value')
+           and 'null' not in (jsonb_typeof(p_left -> 'value'), jsonb_typeof(p_right -> 'value')) then 'values of different types cannot be compared' end
+    when jsonb_typeof(p_left -> 'value') in ('boolean', 'null') or jsonb_typeof(p_right -> 'value') in ('boolean', 'null')
+      then format('%s does not calculate with true, false or null', p_operator)
+    when (jsonb_typeof(p_left -> 'value') = 'string' or jsonb_typeof(p_right -> 'value') = 'string') and not (p_feel and p_operator = '+')
+      then format('%s does not calculate with a text', p_operator)
   end
+$$;
+
+-- from 20_catalog/operator_tree.sql
+-- The tree of an operator between two trees. Chains of and, of or, stay flat; a condition beside true or false is itself, or its opposite.
+create or replace function bpm_core.operator_tree(p_operator text, p_left jsonb, p_right jsonb, p_feel boolean)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select case
+    when p_operator in ('and', 'or') and p_left ->> 'op' = p_operator then jsonb_set(p_left, '{args}', (p_left -> 'args') || jsonb_build_array(p_right))
+    when p_operator in ('and', 'or') then jsonb_build_object('op', p_operator, 'args', jsonb_build_array(p_left, p_right))
+    when p_operator in ('eq', 'ne') and jsonb_typeof(p_right -> 'value') = 'boolean' and bpm_core.is_condition(p_left) then
+      case when (p_operator = 'eq') = (p_right -> 'value')::boolean then p_left else jsonb_build_object('op', 'not', 'arg', p_left) end
+    when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then jsonb_build_object('op', p_operator, 'left', p_left, 'right', p_right)
+    else jsonb_build_object('op', 'call', 'args', jsonb_build_array(p_left, p_right), 'name',
+                            case p_operator when '+' then case when p_feel then 'plus' else 'add' end when '-' then 'subtract' when '*' then 'multiply'
+                                            when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
 -- from 20_catalog/own_attributes.sql
@@ -2663,6 +3561,82 @@ as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'time_zone', btrim(coalesce(p_definition ->> 'bpm:timeZone', p_attributes ->> 'bpm:timeZone')),
     'catch_up', btrim(coalesce(p_definition ->> 'bpm:catchUp', p_attributes ->> 'bpm:catchUp'))))
+$$;
+
+-- from 20_catalog/parse_call.sql
+-- Reads the arguments of a call whose name was read, p_from at the opening bracket; p_target is what a method of JUEL hangs on.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_call(
+  p_tokens bpm_core.expression_token[], p_from integer, p_name text, p_target jsonb, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_args jsonb := case when p_target is null then '[]' else jsonb_build_array(p_target) end;
+  v_next integer := p_from + 1;
+  v_step bpm_core.expression_step;
+  v_call record;
+begin
+  select k.* into v_call from bpm_core.known_call(p_name, p_feel, p_target is not null) k;
+  if v_call.name is null then
+    return row(null, p_from, format('the call of %s is not understood', left(concat_ws('.', (select string_agg(n, '.') from jsonb_array_elements_text(p_target -> 'path') n), p_name), 80)),
+               (p_tokens[p_from]).at)::bpm_core.expression_step;
+  end if;
+  while (p_tokens[v_next]).kind <> ')' loop
+    v_step := bpm_core.parse_expression(p_tokens, v_next, 0, p_feel, p_depth + 1);
+    if v_step.problem is not null then
+      return v_step;
+    end if;
+    v_args := v_args || jsonb_build_array(v_step.tree);
+    v_next := v_step.next;
+    exit when (p_tokens[v_next]).kind <> ',';
+    v_next := v_next + 1;
+  end loop;
+  if (p_tokens[v_next]).kind <> ')' then
+    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
+  elsif jsonb_array_length(v_args) not between v_call.fewest and v_call.most then
+    return row(null, p_from, format('%s is called with a wrong number of arguments', p_name), (p_tokens[p_from]).at)::bpm_core.expression_step;
+  end if;
+  select c.tree, v_next + 1, c.problem, (p_tokens[p_from]).at into v_step from bpm_core.call_tree(v_call.name, v_args) c;
+  return v_step;
+end
+$$;
+
+-- from 20_catalog/parse_choice.sql
+-- Reads the two branches of a choice whose condition was read: JUEL c ? a : b, FEEL if c then a else b.
+-- p_step ends before the first word, p_then; p_else comes between the branches.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_choice(
+  p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_then text, p_else text, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_problem text := bpm_core.condition_problem(p_step.tree);
+  v_yes     bpm_core.expression_step;
+  v_no      bpm_core.expression_step;
+begin
+  if p_step.problem is not null then
+    return p_step;
+  elsif v_problem is not null then
+    return row(null, p_step.next, v_problem, (p_tokens[p_step.next]).at)::bpm_core.expression_step;
+  elsif (p_tokens[p_step.next]).value is distinct from p_then then
+    return row(null, p_step.next, format('%s is missing', p_then), (p_tokens[p_step.next]).at)::bpm_core.expression_step;
+  end if;
+  v_yes := bpm_core.parse_expression(p_tokens, p_step.next + 1, 0, p_feel, p_depth + 1);
+  if v_yes.problem is not null then
+    return v_yes;
+  elsif (p_tokens[v_yes.next]).value is distinct from p_else then
+    return row(null, v_yes.next, format('%s is missing', p_else), (p_tokens[v_yes.next]).at)::bpm_core.expression_step;
+  end if;
+  v_no := bpm_core.parse_expression(p_tokens, v_yes.next + 1, 0, p_feel, p_depth + 1);
+  if v_no.problem is null then
+    v_no.tree := jsonb_build_object('op', 'if', 'args', jsonb_build_array(p_step.tree, v_yes.tree, v_no.tree));
+  end if;
+  return v_no;
+end
 $$;
 
 -- from 20_catalog/parse_cron.sql
@@ -2758,7 +3732,8 @@ as $$
 $$;
 
 -- from 20_catalog/parse_expression.sql
--- Reads an expression by precedence climbing: or 1, and 2, equality 3, ordering 4; p_floor is the precedence that ends it.
+-- Reads an expression by precedence climbing: or 1, and 2, equality 3, ordering 4 (also FEEL's in and between), + and - 5, * and / 6,
+-- FEEL's ** 7; p_floor is the precedence that ends it. The choice by ? and : binds least.
 -- Comparisons do not chain, and compare values, not conditions. The depth is limited, or brackets alone could exhaust the stack.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_expression(p_tokens bpm_core.expression_token[], p_from integer, p_floor integer, p_feel boolean, p_depth integer)
@@ -2779,27 +3754,207 @@ begin
   loop
     exit when v_left.problem is not null;
     v_token := p_tokens[v_left.next];
+    if v_token.kind = '?' and p_floor = 0 then
+      return bpm_core.parse_choice(p_tokens, v_left, '?', ':', p_feel, p_depth);
+    elsif p_feel and v_token.kind = 'name' and v_token.value in ('in', 'between') and p_floor < 4 then
+      v_left := bpm_core.parse_test(p_tokens, v_left, p_depth);
+      continue;
+    end if;
     v_power := case v_token.kind when 'or' then 1 when 'and' then 2 when 'eq' then 3 when 'ne' then 3
-                                 when 'lt' then 4 when 'le' then 4 when 'gt' then 4 when 'ge' then 4 end;
+                                 when 'lt' then 4 when 'le' then 4 when 'gt' then 4 when 'ge' then 4
+                                 when '+' then 5 when '-' then 5 when '*' then 6 when '/' then 6 when '%' then 6 when '**' then 7 end;
     exit when v_power is null or v_power <= p_floor;
     v_right := bpm_core.parse_expression(p_tokens, v_left.next + 1, v_power, p_feel, p_depth + 1);
     if v_right.problem is not null then
       return v_right;
     end if;
-    v_left.problem := bpm_core.operator_problem(v_token.kind, v_left.tree, v_right.tree);
+    v_left.problem := bpm_core.operator_problem(v_token.kind, v_left.tree, v_right.tree, p_feel);
     v_left.at := case when v_left.problem is not null then v_token.at end;
     v_left.next := v_right.next;
-    v_left.tree := case
-      when v_power > 2 then jsonb_build_object('op', v_token.kind, 'left', v_left.tree, 'right', v_right.tree)
-      when v_left.tree ->> 'op' = v_token.kind then jsonb_set(v_left.tree, '{args}', (v_left.tree -> 'args') || jsonb_build_array(v_right.tree))
-      else jsonb_build_object('op', v_token.kind, 'args', jsonb_build_array(v_left.tree, v_right.tree)) end;
+    v_left.tree := bpm_core.operator_tree(v_token.kind, v_left.tree, v_right.tree, p_feel);
   end loop;
   return v_left;
 end
 $$;
 
+-- from 20_catalog/parse_list.sql
+-- Reads a FEEL list, [a, b], or context, {key: a, "other key": b}.
+-- Returns:  expression_step, the tree {op: list, args} or {op: context, keys, args}.
+create or replace function bpm_core.parse_list(p_tokens bpm_core.expression_token[], p_from integer, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_close constant text := case (p_tokens[p_from]).kind when '[' then ']' else '}' end;
+  v_keys  jsonb := '[]'::jsonb;
+  v_args  jsonb := '[]'::jsonb;
+  v_next  integer := p_from + 1;
+  v_key   text;
+  v_step  bpm_core.expression_step;
+begin
+  while (p_tokens[v_next]).kind <> v_close loop
+    if v_close = '}' then
+      v_key := (p_tokens[v_next]).value;
+      while (p_tokens[v_next]).kind = 'name' and (p_tokens[v_next + 1]).kind = 'name' loop
+        v_next := v_next + 1;
+        v_key := v_key || ' ' || (p_tokens[v_next]).value;
+      end loop;
+      if (p_tokens[v_next]).kind not in ('name', 'string') or (p_tokens[v_next + 1]).kind <> ':' then
+        return row(null, v_next, 'a key and a colon should stand here', (p_tokens[v_next]).at)::bpm_core.expression_step;
+      end if;
+      v_keys := v_keys || to_jsonb(v_key);
+      v_next := v_next + 2;
+    end if;
+    v_step := bpm_core.parse_expression(p_tokens, v_next, 0, true, p_depth + 1);
+    if v_step.problem is not null then
+      return v_step;
+    end if;
+    v_args := v_args || jsonb_build_array(v_step.tree);
+    v_next := v_step.next;
+    exit when (p_tokens[v_next]).kind <> ',';
+    v_next := v_next + 1;
+  end loop;
+  if (p_tokens[v_next]).kind <> v_close then
+    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
+  end if;
+  return row(case v_close when ']' then jsonb_build_object('op', 'list', 'args', v_args)
+                          else jsonb_build_object('op', 'context', 'keys', v_keys, 'args', v_args) end, v_next + 1, null, null)::bpm_core.expression_step;
+end
+$$;
+
+-- from 20_catalog/parse_literal.sql
+-- Reads a literal: a text, a number, true, false, null; in FEEL also a list, a context and a time (@"2030-01-31").
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_literal(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_token bpm_core.expression_token := p_tokens[p_from];
+  v_value jsonb;
+  v_next  integer := p_from + 1;
+begin
+  if v_token.kind = 'string' then
+    v_value := to_jsonb(v_token.value);
+  elsif v_token.kind = 'number' then
+    v_value := to_jsonb(v_token.value::numeric);
+  elsif v_token.kind = '-' and (p_tokens[v_next]).kind = 'number' then
+    v_value := to_jsonb(-((p_tokens[v_next]).value::numeric));
+    v_next := v_next + 1;
+  elsif v_token.kind in ('true', 'false', 'null') then
+    v_value := v_token.kind::jsonb;
+  elsif v_token.kind in ('[', '{') and p_feel then
+    return bpm_core.parse_list(p_tokens, p_from, p_depth);
+  elsif v_token.kind = '@' and (p_tokens[v_next]).kind = 'string' then
+    v_value := bpm_core.time_value((p_tokens[v_next]).value, null);
+    if v_value is null then
+      return row(null, p_from, format('%s is no date, time or duration', left((p_tokens[v_next]).value, 40)), v_token.at)::bpm_core.expression_step;
+    end if;
+    return row(jsonb_build_object('op', 'call', 'name', 'literal time', 'args', jsonb_build_array(jsonb_build_object('op', 'value', 'value', v_value))),
+               v_next + 1, null, null)::bpm_core.expression_step;
+  else
+    return row(null, p_from,
+      case v_token.kind when 'end' then 'it ends where a value should stand' else format('%s is not understood here', left(v_token.value, 40)) end,
+      v_token.at)::bpm_core.expression_step;
+  end if;
+  return row(jsonb_build_object('op', 'value', 'value', v_value), v_next, null, null)::bpm_core.expression_step;
+end
+$$;
+
+-- from 20_catalog/parse_loop.sql
+-- Reads FEEL's some x in list satisfies …, every x in list satisfies …, for x in list return …, behind their first word. Several
+-- iterators stand in each other. The weight of the body, its number of nodes, is kept: evaluation divides what work is allowed by it.
+-- Returns:  expression_step, the tree {op: some|every|for, var, list, body, weight}.
+create or replace function bpm_core.parse_loop(p_tokens bpm_core.expression_token[], p_from integer, p_op text, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_next integer := bpm_core.name_end(p_tokens, p_from);
+  v_var  text := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(p_from, v_next - 1) i);
+  v_list bpm_core.expression_step;
+  v_body bpm_core.expression_step;
+  v_word text := case p_op when 'for' then 'return' else 'satisfies' end;
+begin
+  if p_depth > 100 then
+    return row(null, p_from, 'nested too deeply', (p_tokens[p_from]).at)::bpm_core.expression_step;
+  elsif v_next = p_from or (p_tokens[v_next]).value is distinct from 'in' then
+    return row(null, v_next, 'in is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
+  end if;
+  v_list := bpm_core.parse_expression(p_tokens, v_next + 1, 0, true, p_depth + 1);
+  if v_list.problem is null and (p_tokens[v_list.next]).kind = '..' then
+    v_body := bpm_core.parse_expression(p_tokens, v_list.next + 1, 0, true, p_depth + 1);
+    v_body.tree := jsonb_build_object('op', 'call', 'name', 'range', 'args', jsonb_build_array(v_list.tree, v_body.tree));
+    v_list := v_body;
+  end if;
+  if v_list.problem is not null then
+    return v_list;
+  elsif (p_tokens[v_list.next]).kind = ',' then
+    v_body := bpm_core.parse_loop(p_tokens, v_list.next + 1, p_op, p_depth + 1);
+  elsif (p_tokens[v_list.next]).value is distinct from v_word then
+    return row(null, v_list.next, format('%s is missing', v_word), (p_tokens[v_list.next]).at)::bpm_core.expression_step;
+  else
+    v_body := bpm_core.parse_expression(p_tokens, v_list.next + 1, 0, true, p_depth + 1);
+    if v_body.problem is null and p_op <> 'for' then
+      v_body.problem := bpm_core.condition_problem(v_body.tree);
+      v_body.at := (p_tokens[v_list.next]).at;
+    end if;
+  end if;
+  if v_body.problem is null then
+    v_body.tree := jsonb_build_object('op', p_op, 'var', v_var, 'list', v_list.tree, 'body', v_body.tree, 'weight', bpm_core.tree_weight(v_body.tree));
+  end if;
+  return v_body;
+end
+$$;
+
+-- from 20_catalog/parse_name.sql
+-- Reads what begins with a name: FEEL's if, some, every and for, a call, or a dotted path. In FEEL a name may have spaces, until a word
+-- that means something.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_name(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := (p_tokens[p_from]).value;
+  v_next integer := p_from + 1;
+begin
+  if p_feel then
+    if v_name = 'if' and (p_tokens[v_next]).kind in ('name', 'string', 'number', 'true', 'false', 'null', 'not', '(', '[', '-', '@') then
+      return bpm_core.parse_choice(p_tokens, bpm_core.parse_expression(p_tokens, v_next, 0, true, p_depth + 1), 'then', 'else', true, p_depth);
+    elsif v_name in ('some', 'every', 'for') and bpm_core.name_end(p_tokens, v_next) > v_next
+          and (p_tokens[bpm_core.name_end(p_tokens, v_next)]).value = 'in' then
+      return bpm_core.parse_loop(p_tokens, v_next, v_name, p_depth);
+    elsif v_name in ('date', 'get') and (p_tokens[v_next + 2]).kind = '(' then
+      -- The only names with an operator in them.
+      v_name := concat_ws(' ', v_name, (p_tokens[v_next]).value, (p_tokens[v_next + 1]).value);
+      if v_name in ('date and time', 'get or else') then
+        return bpm_core.parse_call(p_tokens, v_next + 2, v_name, null, true, p_depth);
+      end if;
+    end if;
+    v_next := bpm_core.name_end(p_tokens, p_from);
+    v_name := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(p_from, v_next - 1) i);
+  end if;
+  if (p_tokens[v_next]).kind = '(' then
+    return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
+  elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
+    return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
+        and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
+    return row(case (p_tokens[v_next + 1]).value
+                 when 'hasVariable' then jsonb_build_object('op', 'defined', 'arg', jsonb_build_object('op', 'path', 'path', jsonb_build_array((p_tokens[v_next + 3]).value)))
+                 else jsonb_build_object('op', 'path', 'path', jsonb_build_array((p_tokens[v_next + 3]).value)) end, v_next + 5, null, null)::bpm_core.expression_step;
+  end if;
+  return row(jsonb_build_object('op', 'path', 'path', jsonb_build_array(v_name)), v_next, null, null)::bpm_core.expression_step;
+end
+$$;
+
 -- from 20_catalog/parse_operand.sql
--- Reads one operand: a literal, a path, an expression in brackets, or not, empty, minus and what follows them.
+-- Reads one operand: a literal, a name and what hangs on it, an expression in brackets, or not, empty, minus and what follows them.
 -- Returns:  expression_step.
 create or replace function bpm_core.parse_operand(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean, p_depth integer)
 returns bpm_core.expression_step
@@ -2810,16 +3965,25 @@ declare
   v_token bpm_core.expression_token := p_tokens[p_from];
   v_inner bpm_core.expression_step;
 begin
-  if v_token.kind = 'name' then
-    return bpm_core.parse_path(p_tokens, p_from, p_feel);
-  elsif v_token.kind = 'string' then
-    return row(jsonb_build_object('op', 'value', 'value', v_token.value), p_from + 1, null, null)::bpm_core.expression_step;
-  elsif v_token.kind = 'number' then
-    return row(jsonb_build_object('op', 'value', 'value', v_token.value::numeric), p_from + 1, null, null)::bpm_core.expression_step;
-  elsif v_token.kind in ('true', 'false', 'null') then
-    return row(jsonb_build_object('op', 'value', 'value', v_token.kind::jsonb), p_from + 1, null, null)::bpm_core.expression_step;
-  elsif v_token.kind = '-' and (p_tokens[p_from + 1]).kind = 'number' then
-    return row(jsonb_build_object('op', 'value', 'value', -((p_tokens[p_from + 1]).value::numeric)), p_from + 2, null, null)::bpm_core.expression_step;
+  if p_feel and v_token.kind = 'name' and v_token.value = 'empty' and (p_tokens[p_from + 1]).kind in ('name', '(', 'string', 'null') then
+    v_token.kind := 'empty';
+  end if;
+  if v_token.kind in ('not', 'empty', '-', '[', '{') and p_depth > 100 then
+    return row(null, p_from, 'nested too deeply', v_token.at)::bpm_core.expression_step;
+  elsif v_token.kind in ('not', 'empty') or (v_token.kind = '-' and (p_tokens[p_from + 1]).kind <> 'number') then
+    v_inner := bpm_core.parse_operand(p_tokens, p_from + 1, p_feel, p_depth + 1);
+    if v_inner.problem is null then
+      v_inner.problem := case
+        when v_token.kind = 'not' then bpm_core.condition_problem(v_inner.tree)
+        when v_token.kind = '-' then bpm_core.operator_problem('-', v_inner.tree, '{"op": "value", "value": 0}', p_feel)
+        when bpm_core.is_condition(v_inner.tree) then 'empty asks about a value, not about a condition' end;
+      v_inner.at := case when v_inner.problem is not null then v_token.at end;
+      v_inner.tree := case v_token.kind when '-' then jsonb_build_object('op', 'call', 'name', 'negate', 'args', jsonb_build_array(v_inner.tree))
+                                        else jsonb_build_object('op', v_token.kind, 'arg', v_inner.tree) end;
+    end if;
+    return v_inner;
+  elsif v_token.kind = 'name' then
+    v_inner := bpm_core.parse_name(p_tokens, p_from, p_feel, p_depth);
   elsif v_token.kind = '(' then
     v_inner := bpm_core.parse_expression(p_tokens, p_from + 1, 0, p_feel, p_depth + 1);
     if v_inner.problem is null and (p_tokens[v_inner.next]).kind <> ')' then
@@ -2827,75 +3991,140 @@ begin
       v_inner.at := (p_tokens[v_inner.next]).at;
     end if;
     v_inner.next := v_inner.next + 1;
-    return v_inner;
-  elsif v_token.kind in ('not', 'empty') then
-    if p_depth > 100 then
-      return row(null, p_from, 'nested too deeply', v_token.at)::bpm_core.expression_step;
-    end if;
-    v_inner := bpm_core.parse_operand(p_tokens, p_from + 1, p_feel, p_depth + 1);
-    if v_inner.problem is null then
-      v_inner.problem := case
-        when v_token.kind = 'not' then bpm_core.condition_problem(v_inner.tree)
-        when v_inner.tree ->> 'op' not in ('path', 'value') then 'empty asks about a value, not about a condition' end;
-      v_inner.at := case when v_inner.problem is not null then v_token.at end;
-      v_inner.tree := jsonb_build_object('op', v_token.kind, 'arg', v_inner.tree);
-    end if;
-    return v_inner;
+  else
+    v_inner := bpm_core.parse_literal(p_tokens, p_from, p_feel, p_depth);
   end if;
-  return row(null, p_from,
-    case v_token.kind when 'end' then 'it ends where a value should stand' else format('%s is not understood here', left(v_token.value, 40)) end,
-    v_token.at)::bpm_core.expression_step;
+  if v_inner.problem is null and (p_tokens[v_inner.next]).kind in ('.', '[') and jsonb_typeof(v_inner.tree -> 'value') is distinct from 'number' then
+    return bpm_core.parse_suffixes(p_tokens, v_inner, p_feel, p_depth);
+  end if;
+  return v_inner;
 end
 $$;
 
--- from 20_catalog/parse_path.sql
--- Reads a dotted path; in FEEL a name may have spaces. execution.getVariable('x') is the path x.
--- A word of FEEL we do not understand is no part of a name: "x in y" read as one name would be missing, and so false, without a sound.
+-- from 20_catalog/parse_suffixes.sql
+-- Reads what hangs on a value: .name, .method(…) in JUEL, [index], in FEEL also a filter, [condition]. JUEL counts from 0, FEEL from 1.
 -- Returns:  expression_step.
-create or replace function bpm_core.parse_path(p_tokens bpm_core.expression_token[], p_from integer, p_feel boolean)
+create or replace function bpm_core.parse_suffixes(p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_feel boolean, p_depth integer)
 returns bpm_core.expression_step
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_path text[] := array[(p_tokens[p_from]).value];
-  v_next integer := p_from + 1;
-  v_word text;
+  v_step  bpm_core.expression_step := p_step;
+  v_inner bpm_core.expression_step;
+  v_name  text;
+  v_next  integer;
 begin
-  loop
-    if p_feel and (p_tokens[v_next]).kind = 'name' then
-      v_word := case
-        when v_next = p_from + 1 and v_path[1] in ('if', 'for', 'some', 'every', 'function') then v_path[1]
-        when (p_tokens[v_next]).value in ('in', 'between') then (p_tokens[v_next]).value
-        when ((p_tokens[v_next]).value, (p_tokens[v_next + 1]).value) in (('instance', 'of'), ('is', 'defined'))
-          then (p_tokens[v_next]).value || ' ' || (p_tokens[v_next + 1]).value end;
-      if v_word is not null then
-        return row(null, v_next, format('%s is not understood', v_word),
-                   (p_tokens[case when v_word = v_path[1] then p_from else v_next end]).at)::bpm_core.expression_step;
+  while v_step.problem is null and (p_tokens[v_step.next]).kind in ('.', '[') loop
+    if (p_tokens[v_step.next]).kind = '.' then
+      v_next := v_step.next + 2;
+      v_name := (p_tokens[v_step.next + 1]).value;
+      if v_name !~ '^([A-Za-z_$]|[^\u0001-\u007f])' then
+        return row(null, v_step.next, 'a name is missing after the dot', (p_tokens[v_step.next]).at)::bpm_core.expression_step;
+      elsif p_feel and (p_tokens[v_next]).kind = 'name' then
+        v_next := bpm_core.name_end(p_tokens, v_step.next + 1);
+        v_name := (select string_agg((p_tokens[i]).value, ' ' order by i) from generate_series(v_step.next + 1, v_next - 1) i);
       end if;
-    end if;
-    if p_feel and (p_tokens[v_next]).kind = 'name' then
-      v_path[cardinality(v_path)] := v_path[cardinality(v_path)] || ' ' || (p_tokens[v_next]).value;
-      v_next := v_next + 1;
-    elsif (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value ~ '^([A-Za-z_$]|[^\u0001-\u007f])' then
-      v_path := v_path || (p_tokens[v_next + 1]).value;
-      v_next := v_next + 2;
+      if (p_tokens[v_next]).kind = '(' then
+        v_step := bpm_core.parse_call(p_tokens, v_next, v_name, v_step.tree, p_feel, p_depth);
+      else
+        v_step.tree := bpm_core.member_tree(v_step.tree, v_name);
+        v_step.next := v_next;
+      end if;
     else
-      exit;
+      v_inner := bpm_core.parse_expression(p_tokens, v_step.next + 1, 0, p_feel, p_depth + 1);
+      if v_inner.problem is null and (p_tokens[v_inner.next]).kind <> ']' then
+        v_inner.problem := 'a closing bracket is missing';
+        v_inner.at := (p_tokens[v_inner.next]).at;
+      end if;
+      if v_inner.problem is not null then
+        return v_inner;
+      end if;
+      v_step.tree := case
+        when not p_feel and jsonb_typeof(v_inner.tree -> 'value') = 'string' then bpm_core.member_tree(v_step.tree, v_inner.tree ->> 'value')
+        when p_feel and bpm_core.is_condition(v_inner.tree)
+          then jsonb_build_object('op', 'filter', 'list', v_step.tree, 'body', v_inner.tree, 'weight', bpm_core.tree_weight(v_inner.tree))
+        else jsonb_build_object('op', 'index', 'arg', v_step.tree, 'index', v_inner.tree, 'first', p_feel::integer) end;
+      v_step.next := v_inner.next + 1;
     end if;
   end loop;
-  if not p_feel and v_path = array['execution', 'getVariable'] and (p_tokens[v_next]).kind = '('
-     and (p_tokens[v_next + 1]).kind = 'string' and (p_tokens[v_next + 2]).kind = ')' then
-    v_path := array[(p_tokens[v_next + 1]).value];
-    v_next := v_next + 3;
+  return v_step;
+end
+$$;
+
+-- from 20_catalog/parse_test.sql
+-- Reads what follows a value before FEEL's in or between: x between a and b, x in (a, b), x in [1..5], x in (< 5, > 10), x in list.
+-- They are written as the comparisons they stand for. What is tested more than once and is no plain value is calculated once, by let.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_test(p_tokens bpm_core.expression_token[], p_step bpm_core.expression_step, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_simple constant boolean := p_step.tree ->> 'op' in ('path', 'value');
+  v_left   constant jsonb := case when v_simple then p_step.tree else '{"op": "path", "path": ["in()"]}' end;
+  v_word   constant bpm_core.expression_token := p_tokens[p_step.next];
+  v_low    bpm_core.expression_step;
+  v_result bpm_core.expression_step;
+begin
+  if bpm_core.is_condition(p_step.tree) then
+    return row(null, p_step.next, format('%s asks about a value, not about a condition', v_word.value), v_word.at)::bpm_core.expression_step;
+  elsif v_word.value = 'in' then
+    v_result := bpm_core.parse_tests(p_tokens, p_step.next + 1, v_left, p_depth + 1);
+  else
+    v_low := bpm_core.parse_expression(p_tokens, p_step.next + 1, 4, true, p_depth + 1);
+    if v_low.problem is null and (p_tokens[v_low.next]).kind <> 'and' then
+      v_low.problem := 'and is missing after between';
+      v_low.at := (p_tokens[v_low.next]).at;
+    end if;
+    if v_low.problem is not null then
+      return v_low;
+    end if;
+    v_result := bpm_core.parse_expression(p_tokens, v_low.next + 1, 4, true, p_depth + 1);
+    if v_result.problem is null then
+      v_result.problem := coalesce(bpm_core.operator_problem('ge', v_left, v_low.tree, true), bpm_core.operator_problem('le', v_left, v_result.tree, true));
+      v_result.at := case when v_result.problem is not null then v_word.at end;
+      v_result.tree := bpm_core.interval_tree(v_left, 'ge', v_low.tree, 'le', v_result.tree);
+    end if;
   end if;
-  if (p_tokens[v_next]).kind in ('(', '[', '.') then
-    return row(null, v_next,
-      case (p_tokens[v_next]).kind when '(' then format('the call of %s is not understood', left(array_to_string(v_path, '.'), 80))
-                                   when '[' then 'an index is not understood' else 'a name is missing after the dot' end,
-      (p_tokens[v_next]).at)::bpm_core.expression_step;
+  if v_result.problem is null and not v_simple then
+    v_result.tree := jsonb_build_object('op', 'let', 'var', 'in()', 'arg', p_step.tree, 'body', v_result.tree);
   end if;
-  return row(jsonb_build_object('op', 'path', 'path', v_path), v_next, null, null)::bpm_core.expression_step;
+  return v_result;
+end
+$$;
+
+-- from 20_catalog/parse_tests.sql
+-- Reads the tests of FEEL's in: one, or several in brackets with commas between, of which one has to hold.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_tests(p_tokens bpm_core.expression_token[], p_from integer, p_left jsonb, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_step  bpm_core.expression_step;
+  v_tests jsonb := '[]'::jsonb;
+  v_next  integer := p_from;
+begin
+  v_step := bpm_core.parse_unary(p_tokens, p_from, p_left, p_depth);
+  if v_step.problem is null or (p_tokens[p_from]).kind <> '(' then
+    return v_step;
+  end if;
+  loop
+    v_step := bpm_core.parse_unary(p_tokens, v_next + 1, p_left, p_depth);
+    if v_step.problem is not null then
+      return v_step;
+    end if;
+    v_tests := v_tests || jsonb_build_array(v_step.tree);
+    v_next := v_step.next;
+    exit when (p_tokens[v_next]).kind <> ',';
+  end loop;
+  if (p_tokens[v_next]).kind <> ')' then
+    return row(null, v_next, 'a closing bracket is missing', (p_tokens[v_next]).at)::bpm_core.expression_step;
+  end if;
+  return row(case when jsonb_array_length(v_tests) = 1 then v_tests -> 0 else jsonb_build_object('op', 'or', 'args', v_tests) end, v_next + 1, null, null)::bpm_core.expression_step;
 end
 $$;
 
@@ -2925,6 +4154,96 @@ begin
     return bpm_core.local_instant(replace(btrim(p_text), ',', '.')::timestamp, p_zone);
   end if;
   return replace(btrim(p_text), ',', '.')::timestamptz;
+end
+$$;
+
+-- from 20_catalog/parse_unary.sql
+-- Reads one test of FEEL's in about p_left: < 5, [1..5], ]1..5[, (1..5), "a", ["a", "b"], or an expression that gives a value or a list.
+-- Returns:  expression_step.
+create or replace function bpm_core.parse_unary(p_tokens bpm_core.expression_token[], p_from integer, p_left jsonb, p_depth integer)
+returns bpm_core.expression_step
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_token  constant bpm_core.expression_token := p_tokens[p_from];
+  v_step   bpm_core.expression_step;
+  v_low    bpm_core.expression_step;
+  v_above  text;
+  v_below  text;
+begin
+  if v_token.kind in ('lt', 'le', 'gt', 'ge', 'ne', 'eq') then
+    v_step := bpm_core.parse_expression(p_tokens, p_from + 1, 4, true, p_depth + 1);
+    if v_step.problem is null then
+      v_step.problem := bpm_core.operator_problem(v_token.kind, p_left, v_step.tree, true);
+      v_step.at := case when v_step.problem is not null then v_token.at end;
+      v_step.tree := jsonb_build_object('op', v_token.kind, 'left', p_left, 'right', v_step.tree);
+    end if;
+    return v_step;
+  elsif v_token.kind in ('[', '(', ']') then
+    v_low := bpm_core.parse_expression(p_tokens, p_from + 1, 4, true, p_depth + 1);
+    if v_low.problem is null and (p_tokens[v_low.next]).kind = '..' then
+      v_step := bpm_core.parse_expression(p_tokens, v_low.next + 1, 4, true, p_depth + 1);
+      v_above := case v_token.kind when '[' then 'ge' else 'gt' end;
+      v_below := case (p_tokens[v_step.next]).kind when ']' then 'le' when ')' then 'lt' when '[' then 'lt' end;
+      v_step.problem := coalesce(v_step.problem, case when v_below is null then 'a closing bracket is missing' end,
+                                 bpm_core.operator_problem(v_above, p_left, v_low.tree, true), bpm_core.operator_problem(v_below, p_left, v_step.tree, true));
+      v_step.at := case when v_step.problem is not null then coalesce(v_step.at, (p_tokens[v_step.next]).at) end;
+      v_step.tree := bpm_core.interval_tree(p_left, v_above, v_low.tree, v_below, v_step.tree);
+      v_step.next := v_step.next + 1;
+      return v_step;
+    end if;
+  end if;
+  v_step := bpm_core.parse_expression(p_tokens, p_from, 4, true, p_depth + 1);
+  if v_step.problem is null then
+    v_step.tree := case
+      when v_step.tree ->> 'op' = 'value' then jsonb_build_object('op', 'eq', 'left', p_left, 'right', v_step.tree)
+      when v_step.tree ->> 'op' = 'list' and jsonb_array_length(v_step.tree -> 'args') > 0 and not jsonb_path_exists(v_step.tree, '$.args[*] ? (@.op != "value")')
+        then jsonb_build_object('op', 'or', 'args', (select jsonb_agg(jsonb_build_object('op', 'eq', 'left', p_left, 'right', a.tree) order by a.n)
+                                                       from jsonb_array_elements(v_step.tree -> 'args') with ordinality a(tree, n)))
+      else jsonb_build_object('op', 'call', 'name', 'in', 'args', jsonb_build_array(p_left, v_step.tree)) end;
+  end if;
+  return v_step;
+end
+$$;
+
+-- from 20_catalog/part_of_text.sql
+-- FEEL: the text from a place, counted from 1 or from the end, as long as said. JUEL: from a place counted from 0 up to before another.
+-- Returns:  text; null when the places make no sense.
+create or replace function bpm_core.part_of_text(p_text text, p_from numeric, p_other jsonb, p_from_0 boolean)
+returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_length constant integer := length(p_text);
+  v_other  constant numeric := case when jsonb_typeof(p_other) = 'number' then p_other::numeric end;
+  v_start  numeric;
+begin
+  if (p_other is not null and v_other is null) or p_from <> trunc(p_from) or v_other <> trunc(v_other) or abs(p_from) > v_length or v_other > 1000000 then
+    return null;
+  elsif p_from_0 then
+    return case when p_from >= 0 and coalesce(v_other between p_from and v_length, true)
+                then substr(p_text, p_from::integer + 1, (coalesce(v_other, v_length) - p_from)::integer) end;
+  end if;
+  v_start := case when p_from < 0 then v_length + p_from + 1 else p_from end;
+  return case when p_from <> 0 and coalesce(v_other, 1) >= 0 then substr(p_text, v_start::integer, coalesce(v_other, v_length)::integer) end;
+end
+$$;
+
+-- from 20_catalog/path_defined.sql
+-- Whether there is something at a path, be it null.
+-- Returns:  boolean; null behind an encrypted text.
+create or replace function bpm_core.path_defined(p_path jsonb, p_variables jsonb)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last  constant integer := jsonb_array_length(p_path) - 1;
+  v_owner jsonb := case when v_last = 0 then p_variables else bpm_core.evaluate_path(p_path - v_last, p_variables) end;
+begin
+  return case when bpm_core.is_hidden(v_owner) then null else jsonb_typeof(v_owner) = 'object' and v_owner ? (p_path ->> v_last) end;
 end
 $$;
 
@@ -2958,7 +4277,7 @@ returns bpm_core.draft_flow
 language sql immutable
 as $$
   select row(p_beside.pos, p_beside.process_pos, p_beside.scope_pos, p_flow_id, null, null, null, p_source_id, p_target_id, false, null, null, null, null,
-             1)::bpm_core.draft_flow
+             1, null)::bpm_core.draft_flow
 $$;
 
 -- from 20_catalog/plain_node.sql
@@ -2987,6 +4306,68 @@ begin
   v_node.conditional := 0;
   v_node.expressions := '{}';
   return v_node;
+end
+$$;
+
+-- from 20_catalog/plain_times.sql
+-- A value as it leaves an evaluation: times as plain ISO 8601 text, wherever they stand in it.
+create or replace function bpm_core.plain_times(p_value jsonb)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_value) = 'string' then
+    return case when p_value #>> '{}' ~ '^__(date|instant|time|duration):' then to_jsonb(regexp_replace(p_value #>> '{}', '^__[a-z]+:', '')) else p_value end;
+  elsif p_value::text !~ '"__(date|instant|time|duration):' then
+    return p_value;
+  end if;
+  return regexp_replace(p_value::text, '"__(date|instant|time|duration):', '"', 'g')::jsonb;
+end
+$$;
+
+-- from 20_catalog/postorder.sql
+-- The nodes of a graph, each after all that it leads to, as far as circles allow.
+-- Returns:  integer[], the numbers of the nodes.
+create or replace function bpm_core.postorder(p_graph bpm_core.graph_index)
+returns integer[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count  integer := coalesce(cardinality(p_graph.first_place), 0);
+  v_last   integer[] := p_graph.last_place;
+  v_target integer[] := p_graph.targets;
+  v_next   integer[] := p_graph.first_place;
+  v_seen   boolean[] := array_fill(false, array[v_count]);
+  v_stack  integer[] := array_fill(0, array[v_count]);
+  v_order  integer[] := '{}'::integer[];
+  v_depth  integer;
+  v_node   integer;
+  v_to     integer;
+begin
+  for v_root in 1 .. v_count loop
+    continue when v_seen[v_root];
+    v_seen[v_root] := true;
+    v_depth := 1;
+    v_stack[1] := v_root;
+    while v_depth > 0 loop
+      v_node := v_stack[v_depth];
+      if v_next[v_node] > v_last[v_node] then
+        v_order := v_order || v_node;
+        v_depth := v_depth - 1;
+      else
+        v_to := v_target[v_next[v_node]];
+        v_next[v_node] := v_next[v_node] + 1;
+        if not v_seen[v_to] then
+          v_seen[v_to] := true;
+          v_depth := v_depth + 1;
+          v_stack[v_depth] := v_to;
+        end if;
+      end if;
+    end loop;
+  end loop;
+  return v_order;
 end
 $$;
 
@@ -3069,8 +4450,8 @@ $$;
 -- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, process_version,
---           process_workflow_binding, process_definition.
+-- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
+--           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -3090,6 +4471,7 @@ declare
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;
+  v_before   uuid;
 begin
   select p.version, p.id into version, v_known
     from bpm_core.process_version p
@@ -3106,12 +4488,14 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
     insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
     values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
     insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
     values (p_tenant_id, v_id, 'main', v_workflow, 1);
     v_known := v_id;
   end if;
+  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
   update bpm_core.process_definition d
      set published_version_id = v_known, archived_at = null
    where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
@@ -3121,6 +4505,9 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  end if;
 end
 $$;
 
@@ -3218,9 +4605,129 @@ begin
     v_step.problem := format('%s is not understood here', left((v_tokens[v_step.next]).value, 40));
     v_step.at := (v_tokens[v_step.next]).at;
   end if;
+  -- Evaluation nests as deeply as the tree, also where the text did not: a - b - c …
+  if v_step.problem is null and jsonb_path_exists(v_step.tree, 'strict $.**{120}') then
+    v_step.problem := 'nested too deeply';
+    v_step.at := 1;
+  end if;
   problem := v_step.problem;
   at := v_step.at;
   tree := case when problem is null then v_step.tree end;
+end
+$$;
+
+-- from 20_catalog/read_pattern.sql
+-- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
+-- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
+-- Returns:  pattern, or problem.
+create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text    text := p_tree ->> 'value';
+  v_inline  text[] := regexp_match(v_text, '^\(\?([ismx]+)\)(.*)$');
+  v_flags   text := coalesce(p_flags ->> 'value', '') || coalesce(v_inline[1], '');
+begin
+  v_text := coalesce(v_inline[2], v_text);
+  if v_text is null or jsonb_typeof(p_tree -> 'value') <> 'string' or p_flags ->> 'op' <> 'value' then
+    problem := 'a pattern has to be a literal text';
+  elsif v_flags !~ '^[ismx]*$' then
+    problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
+  elsif length(v_text) > 300 then
+    problem := 'a pattern may have 300 characters';
+  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
+          select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
+        or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
+    problem := 'the pattern has forms that are not understood';
+  else
+    pattern := (select string_agg(case m[1] when '\b' then '\y' when '\z' then '\Z' else m[1] end, '' order by ord)
+                  from regexp_matches(v_text, '(\\.|[^\\]+|\\$)', 'gs') with ordinality r(m, ord));
+    pattern := case when p_whole then '^(?:' || pattern || ')$' else coalesce(pattern, '') end;
+    v_flags := case when v_flags ~ 'i' then 'i' else '' end || case when v_flags ~ 'x' then 'x' else '' end
+               || case when v_flags ~ 's' then case when v_flags ~ 'm' then 'w' else 's' end when v_flags ~ 'm' then 'n' else 'p' end;
+    pattern := '(?' || v_flags || ')' || pattern;
+    begin
+      if '' ~ pattern then
+        return;
+      end if;
+    exception
+      when data_exception or program_limit_exceeded or internal_error then
+        pattern := null;
+        problem := 'the pattern is no regular expression';
+    end;
+  end if;
+end
+$$;
+
+-- from 20_catalog/read_template.sql
+-- Reads a text with expressions in it: Order ${id} of ${customer.name}. Each is an expression of its own; a brace inside a string literal ends none.
+-- Returns:  tree, or problem and its position.
+create or replace function bpm_core.read_template(p_source text, out tree jsonb, out problem text, out at integer)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_args jsonb := '[]'::jsonb;
+  v_from integer := 1;
+  v_part text;
+  r_inner record;
+begin
+  at := 1;
+  if length(p_source) > 4000 then
+    problem := 'it is longer than 4000 characters';
+    return;
+  end if;
+  for v_part in
+    select m[1] from regexp_matches(p_source, '([$#]\{(?:"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|[^"''}])*\}|[$#]\{(?!(?:"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|[^"''}])*\}).*|(?:[^$#]|[$#](?!\{))+)', 'g') m
+  loop
+    if v_part ~ '^[$#]\{' then
+      if v_part !~ '\}$' then
+        problem := 'a closing brace is missing';
+        at := v_from;
+        return;
+      end if;
+      select r.tree, r.problem, r.at into r_inner from bpm_core.read_expression(v_part, null) r;
+      if r_inner.problem is not null then
+        problem := r_inner.problem;
+        at := v_from + r_inner.at - 1;
+        return;
+      end if;
+      v_args := v_args || jsonb_build_array(r_inner.tree);
+    else
+      v_args := v_args || jsonb_build_array(jsonb_build_object('op', 'value', 'value', v_part));
+    end if;
+    v_from := v_from + length(v_part);
+  end loop;
+  tree := case when jsonb_array_length(v_args) = 1 then v_args -> 0 else jsonb_build_object('op', 'call', 'name', 'template', 'args', v_args) end;
+end
+$$;
+
+-- from 20_catalog/read_time.sql
+-- Reads a time as an evaluation holds it, or as people write it.
+-- Returns:  kind (date, instant, time, duration; null: it is none), at of a date or instant, span of a time of day or duration.
+create or replace function bpm_core.read_time(p_text text, out kind text, out at timestamptz, out span interval)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := regexp_replace(btrim(p_text), '^__(date|instant|time|duration):', '');
+begin
+  if length(v_text) > 60 then
+    return;
+  elsif v_text ~ '^-?P' then
+    span := case when v_text ~ '^P.*-' then v_text::interval when starts_with(v_text, '-') then -bpm_core.parse_duration(substr(v_text, 2)) else bpm_core.parse_duration(v_text) end;
+    kind := case when span is not null then 'duration' end;
+  elsif v_text ~ '^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$' then
+    span := v_text::interval;
+    kind := 'time';
+  else
+    at := bpm_core.parse_timestamp(v_text);
+    kind := case when at is null or at not between '0001-01-01Z' and '9999-12-31Z' then null when v_text ~ 'T' then 'instant' else 'date' end;
+  end if;
+exception
+  when data_exception then
+    kind := null;
 end
 $$;
 
@@ -3331,7 +4838,8 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
+           n.expressions || jsonb_strip_nulls(jsonb_build_object('timer', t.tree)))::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
@@ -3354,6 +4862,68 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') x where n.event = 'timer') t on true
+$$;
+
+-- from 20_catalog/round_half_even.sql
+-- A number with p_scale digits after the point; what lies in the middle goes to the even neighbour, as FEEL's decimal says.
+create or replace function bpm_core.round_half_even(p_number numeric, p_scale integer)
+returns numeric
+language sql immutable parallel safe
+as $$
+  select case when abs(p_number - trunc(p_number, p_scale)) * 2 = 10::numeric ^ (-p_scale) and mod(trunc(p_number, p_scale) * 10::numeric ^ p_scale, 2) = 0
+              then trunc(p_number, p_scale) else round(p_number, p_scale) end
+$$;
+
+-- from 20_catalog/scale_duration.sql
+-- A duration times a number.
+-- Returns:  jsonb; null when it is no duration, or the result is out of range.
+create or replace function bpm_core.scale_duration(p_text text, p_factor numeric)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+declare
+  v_span constant interval := (select t.span from bpm_core.read_time(p_text) t where t.kind = 'duration');
+begin
+  return case when abs(extract(epoch from v_span)) * abs(p_factor) < 1e11 and abs(p_factor) < 1e11 then to_jsonb('__duration:' || (v_span * p_factor::double precision)::text) end;
+end
+$$;
+
+-- from 20_catalog/shift_time.sql
+-- A time moved by a duration, the sum or difference of two durations, or the duration between two points in time.
+-- Returns:  jsonb; null when the two do not go together, or the result is out of range.
+create or replace function bpm_core.shift_time(p_direction text, p_left text, p_right text)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+declare
+  r_left  record;
+  r_right record;
+  v_sign  constant integer := case p_direction when 'minus' then -1 else 1 end;
+  v_at    timestamp;
+begin
+  select t.kind, t.at at time zone 'UTC' as at, t.span into r_left from bpm_core.read_time(p_left) t;
+  select t.kind, t.at at time zone 'UTC' as at, t.span into r_right from bpm_core.read_time(p_right) t;
+  if abs(extract(epoch from r_left.span)) > 1e12 or abs(extract(epoch from r_right.span)) > 1e12 then
+    return null;
+  elsif r_left.kind = 'duration' and r_right.kind = 'duration' then
+    return to_jsonb('__duration:' || (r_left.span + v_sign * r_right.span)::text);
+  elsif r_left.kind in ('date', 'instant') and r_right.kind in ('date', 'instant') and v_sign = -1 then
+    return to_jsonb('__duration:' || (r_left.at - r_right.at)::text);
+  elsif r_left.kind = 'duration' and r_right.kind in ('date', 'instant') and v_sign = 1 then
+    return bpm_core.shift_time('plus', p_right, p_left);
+  elsif r_left.kind in ('date', 'instant') and r_right.kind = 'duration' then
+    v_at := r_left.at + v_sign * r_right.span;
+    return case
+      when v_at not between '0001-01-01' and '9999-12-31' then null
+      when r_left.kind = 'date' and v_at = date_trunc('day', v_at) then to_jsonb('__date:' || to_char(v_at, 'YYYY-MM-DD'))
+      else bpm_core.instant_value(v_at at time zone 'UTC') end;
+  end if;
+  return null;
+end
 $$;
 
 -- from 20_catalog/sorted_set.sql
@@ -3384,6 +4954,27 @@ begin
     rule := v_parts[1] || v_parts[3];
     zone := v_parts[2];
   end if;
+end
+$$;
+
+-- from 20_catalog/store_inclusive_joins.sql
+-- Keeps what the inclusive joins of a new version need to know of their graph: nothing when it has none.
+-- Writes:   inclusive_flow, inclusive_reach.
+create or replace function bpm_core.store_inclusive_joins(p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_places bpm_core.inclusive_flow[];
+begin
+  if not exists (select from unnest(p_nodes) n where n.kind = 'InclusiveJoin') then
+    return;
+  end if;
+  v_places := array(select r from bpm_core.inclusive_flow_rows(p_nodes, p_flows) r);
+  insert into bpm_core.inclusive_flow select r.* from unnest(v_places) r;
+  insert into bpm_core.inclusive_reach select r.* from bpm_core.inclusive_reach_rows(p_nodes, p_flows, v_places) r;
 end
 $$;
 
@@ -3467,6 +5058,63 @@ set search_path = pg_catalog, pg_temp
 set intervalstyle = 'iso_8601'
 as $$
   select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
+$$;
+
+-- from 20_catalog/time_part.sql
+-- A part of a time: year, month, day, hour, minute, second, weekday (1 Monday), of a point in time in UTC; of a duration years to seconds.
+-- Returns:  jsonb number; JSON null when it has no such part.
+create or replace function bpm_core.time_part(p_text text, p_name text)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_time record;
+begin
+  select t.kind, t.at at time zone 'UTC' as at, t.span into r_time from bpm_core.read_time(p_text) t;
+  return coalesce(to_jsonb(trim_scale(case
+    when r_time.kind = 'duration' then case p_name when 'years' then extract(year from r_time.span) when 'months' then extract(month from r_time.span)
+      when 'days' then extract(day from r_time.span) when 'hours' then extract(hour from r_time.span) when 'minutes' then extract(minute from r_time.span)
+      when 'seconds' then extract(second from r_time.span) end
+    when r_time.kind = 'time' or (r_time.kind = 'instant' and p_name in ('hour', 'minute', 'second')) then case p_name
+      when 'hour' then extract(hour from coalesce(r_time.span, r_time.at::time::interval)) when 'minute' then extract(minute from coalesce(r_time.span, r_time.at::time::interval))
+      when 'second' then extract(second from coalesce(r_time.span, r_time.at::time::interval)) end
+    when r_time.kind in ('date', 'instant') then case p_name when 'year' then extract(year from r_time.at) when 'month' then extract(month from r_time.at)
+      when 'day' then extract(day from r_time.at) when 'weekday' then extract(isodow from r_time.at) end end)), 'null');
+end
+$$;
+
+-- from 20_catalog/time_value.sql
+-- A date, point in time, time of day or duration, as an evaluation holds it: __date:…, __instant:…, __time:… or __duration:…, with ISO 8601 behind.
+-- Without a zone a time is UTC. p_kind: what it has to be; null: whatever it looks like. A point in time becomes a date at midnight UTC.
+-- Returns:  jsonb text; null when it is none.
+create or replace function bpm_core.time_value(p_text text, p_kind text)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+declare
+  r_time record;
+begin
+  select t.kind, t.at, t.span into r_time from bpm_core.read_time(p_text) t;
+  return case
+    when r_time.kind = 'duration' and coalesce(p_kind, 'duration') = 'duration' then to_jsonb('__duration:' || r_time.span::text)
+    when r_time.kind = 'time' and coalesce(p_kind, 'time') = 'time' then to_jsonb('__time:' || to_char(r_time.span, 'HH24:MI:SS'))
+    when r_time.kind in ('date', 'instant') and coalesce(p_kind, r_time.kind) = 'date' then to_jsonb('__date:' || to_char(r_time.at at time zone 'UTC', 'YYYY-MM-DD'))
+    when r_time.kind in ('date', 'instant') and coalesce(p_kind, r_time.kind) = 'instant' then bpm_core.instant_value(r_time.at)
+    when r_time.kind in ('date', 'instant') and p_kind = 'time' then to_jsonb('__time:' || to_char(r_time.at at time zone 'UTC', 'HH24:MI:SS')) end;
+end
+$$;
+
+-- from 20_catalog/timed_tree.sql
+-- A tree that calculates with times says so at its root: only then evaluation asks for the clock, and looks for times in its result.
+create or replace function bpm_core.timed_tree(p_tree jsonb)
+returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when p_tree::text ~ '"name": "(now|today|date|time|date and time|duration|literal time)"' then p_tree || '{"timed": true}' else p_tree end
 $$;
 
 -- from 20_catalog/timer_at.sql
@@ -3625,8 +5273,9 @@ language sql immutable parallel safe
 as $$
   select case
     when ascii(p_word) between 48 and 57 then 'number'
-    when p_word in ('true', 'false', 'null', 'and', 'or', 'not', '(', ')', '.', '-', ',', '[') then p_word
-    when not p_feel and p_word in ('empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge') then p_word
+    when p_word in ('true', 'false', 'null', 'and', 'or', 'not', '(', ')', '.', '-', '+', '*', '/', ',', '[', ']', ':') then p_word
+    when not p_feel and p_word in ('empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', '%', '?') then p_word
+    when not p_feel and p_word in ('div', 'mod') then case p_word when 'div' then '/' else '%' end
     when ascii(p_word) between 65 and 90 or ascii(p_word) between 97 and 122 or ascii(p_word) in (36, 95) or ascii(p_word) > 127 then 'name'
     when length(p_word) > 1 and (ascii(p_word) = 34 or (ascii(p_word) = 39 and not p_feel)) then 'string'
     when p_word = '>' then 'gt'
@@ -3635,12 +5284,51 @@ as $$
     when p_word = '<=' then 'le'
     when p_word = '!=' then 'ne'
     when p_word = case when p_feel then '=' else '==' end then 'eq'
-    when p_feel then 'bad'
+    when p_feel then case when p_word in ('{', '}', '..', '**', '@') then p_word else 'bad' end
     when p_word = '&&' then 'and'
     when p_word = '||' then 'or'
     when p_word = '!' then 'not'
     else 'bad'
   end
+$$;
+
+-- from 20_catalog/tree_weight.sql
+-- How many nodes a tree has, about.
+create or replace function bpm_core.tree_weight(p_tree jsonb)
+returns integer
+language sql immutable parallel safe
+as $$ select 1 + (length(p_tree::text) - length(replace(p_tree::text, '"op": ', ''))) / 6 $$;
+
+-- from 20_catalog/truth.sql
+-- What a value says when it is asked for true or false: null only where it was read from the variables, and then it is not true.
+create or replace function bpm_core.truth(p_tree jsonb, p_value jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case jsonb_typeof(p_value) when 'boolean' then p_value::boolean
+                                    when 'null' then case when p_tree ->> 'op' in ('path', 'member', 'index') or p_tree ->> 'name' = 'get' then false end end
+$$;
+
+-- from 20_catalog/unescape.sql
+-- The inside of a string literal without its escapes: quotes and backslashes, line breaks and tabs, \uXXXX. Any other backslash stands for
+-- itself, as patterns have them: "\d+".
+create or replace function bpm_core.unescape(p_text text)
+returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if position('\' in p_text) = 0 then
+    return p_text;
+  end if;
+  return (
+    select string_agg(case
+             when m[1] ~ '^\\u' and m[1] !~* '^\\u(0000|d[89a-f])' then chr(('x' || lpad(substr(m[1], 3), 8, '0'))::bit(32)::integer)
+             when m[1] = '\n' then E'\n' when m[1] = '\r' then E'\r' when m[1] = '\t' then E'\t'
+             when m[1] in ('\\', '\"', '\''') then substr(m[1], 2)
+             else m[1] end, '' order by ord)
+      from regexp_matches(p_text, '(\\u[0-9a-fA-F]{4}|\\.|[^\\]+|\\)', 'g') with ordinality r(m, ord));
+end
 $$;
 
 -- from 20_catalog/vendor_attribute.sql
@@ -3692,7 +5380,7 @@ begin
     flows := array(
       select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
                  case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
-                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
+                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow
         from unnest(flows) f
         left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
                                    and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
@@ -3728,6 +5416,7 @@ begin
   end if;
   v_text := case v_op
     when 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
+    when 'defined' then bpm_core.write_typed(p_tree -> 'arg' -> 'path', '')
     when 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
     when 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
     when 'ne' then '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')'
@@ -4199,12 +5888,20 @@ begin
 end
 $$;
 
+-- from 40_flow/blocks_join.sql
+-- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
+create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
+returns boolean
+language sql immutable parallel safe
+as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bits # p_bits $$;
+
 -- from 40_flow/broadcast_signal.sql
--- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks, and every process with a start
+-- event for it is started. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
--- Returns:  one row: signal_id, receivers (waits open now).
+-- Returns:  one row: signal_id, receivers (waits open now, and instances started).
 -- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
--- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+-- Writes:   signal, inbox, and the instances it starts. Locks: nothing; it never waits for an instance.
 create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
 returns table (signal_id uuid, receivers integer)
 language plpgsql volatile security definer
@@ -4492,7 +6189,7 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -4508,9 +6205,10 @@ begin
   with open as materialized (
     select i.tenant_id, i.id
       from unnest(p_hosts) h
-     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code from bpm_core.incident i
+     cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
-     where i.tenant_id = h.tenant_id and i.state = 'Open' and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved')),
+     where i.tenant_id = h.tenant_id and i.state = 'Open'
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -4661,10 +6359,11 @@ end
 $$;
 
 -- from 40_flow/correlate_message.sql
--- Gives a message to the wait for it, or keeps it until one opens or its time is over. At most one receiver per message.
+-- Gives a message to the wait for it; if there is none, starts the process that has a start event for it, with the key as its business key; else keeps it until a
+-- wait opens or its time is over. At most one receiver per message.
 -- Commit when you call it from your own transaction; the key stays locked until then.
--- p_ttl: how long it is kept when nobody waits; 0 meets only existing waits. p_message_id: repeating a call with it gives the first answer.
--- Returns:  one row: message_id, state (Correlated, Buffered, Expired), process_instance_id of the receiver, is_new.
+-- p_ttl: how long it is kept when nobody waits; 0 meets only existing waits and start events. p_message_id: repeating a call with it gives the first answer.
+-- Returns:  one row: message_id, state (Correlated, Buffered, Expired), process_instance_id of the receiver or of what it started, is_new.
 -- Raises:   BP400 name or key missing or too long, ttl out of 0..365 days. BP403. BP409 message id used for another message. BP422 payload refused.
 -- Writes:   message, inbox; when the receiver is free at once also all that applying it writes.
 -- Locks:    the message key, then its instance by skip locked only (it holds a key, so it may not wait).
@@ -4688,7 +6387,7 @@ begin
   v_id := bpm_core.keep_message(p_tenant_id, p_name, p_correlation_key, bpm_core.decode_variables(p_payload), p_ttl, p_message_id);
   is_new := v_id is not null;
   if is_new then
-    perform bpm_core.offer_message(p_tenant_id, v_id);
+    perform bpm_core.offer_message(p_tenant_id, v_id, true);
   else
     v_id := bpm_core.known_message(p_tenant_id, p_name, p_correlation_key, p_payload, p_message_id);
   end if;
@@ -4698,7 +6397,7 @@ begin
     left join lateral (select s.workflow_instance_id from bpm_core.subscription s
                         where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
     left join lateral (select w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = m.tenant_id and w.id = s.workflow_instance_id offset 0) w on true
+                        where w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id) offset 0) w on true
    where m.tenant_id = p_tenant_id and m.id = v_id;
 end
 $$;
@@ -4764,6 +6463,7 @@ as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
+-- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -4783,8 +6483,15 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
+  v_inclusive   boolean;
+  v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
+  v_inclusive := exists (
+    select
+      from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
+     cross join lateral (select from bpm_core.inclusive_flow f
+                          where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
@@ -4806,9 +6513,10 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
+      v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -4818,17 +6526,26 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
+    if v_inclusive then
+      v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
+    if v_inclusive and cardinality(v_arriving) = 0 then
+      v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
   if cardinality(v_arriving) > 0 then
     perform bpm_core.park_tokens(v_arriving, v_hops);
+    if v_inclusive then
+      perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched)), v_hops);
+    end if;
   end if;
   if cardinality(v_waiting) > 0 then
     perform bpm_core.open_waits(v_waiting);
   end if;
   if cardinality(v_joining) > 0 then
-    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+    perform bpm_core.note_starved_joins(v_joining);
   end if;
 end
 $$;
@@ -4875,7 +6592,8 @@ begin
   if p_incident.code = 'InboxPoisoned' then
     perform bpm_core.revive_inbox(p_incident);
   elsif p_incident.code = 'JoinStarved' then
-    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+    perform bpm_core.note_starved_joins(array[row(p_incident.tenant_id, p_incident.workflow_instance_id, null, (p_incident.detail ->> 'scope')::uuid, null, null,
+                                                  null, null)::bpm_core.moving]);
   end if;
 end
 $$;
@@ -4911,6 +6629,8 @@ begin
   end;
   if v_count = 1 then
     perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+    -- It stands somewhere else than before, so that an inclusive join may wait for it no longer.
+    perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(p_arriving));
   else
     -- Halving costs a logarithm of subtransactions when one token among many is bad.
     perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);
@@ -5252,8 +6972,9 @@ begin
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
          cross join lateral (
-           select case when f.condition is null then true
-                       else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+           select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
+                       when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
+                       else true end) e(verdict)
          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id
            and e.verdict is not false
          order by f.ord
@@ -5275,6 +6996,65 @@ begin
     perform bpm_core.open_incidents(v_troubles);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/enter_inclusive_joins.sql
+-- KIND inclusive join: the token waits. Whether the join fires is decided when nothing moves any more (fire_inclusive_joins). The first
+-- token over a flow since the last firing belongs to the round that is collected, the next one over the same flow to the round after it.
+-- Returns:  moving[], none. Writes: token, inclusive_join, parallel_join_arrival, history_event.
+create or replace function bpm_core.enter_inclusive_joins(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with arrival as materialized (
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
+           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+           + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
+      from unnest(p_arriving) a
+     cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
+                          where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
+                            and p.flow_id = a.flow_id offset 0) p
+      left join lateral (
+        select j.round
+          from bpm_core.inclusive_join j
+         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+        offset 0) j on true
+      left join lateral (
+        select r.round
+          from bpm_core.parallel_join_arrival r
+         where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.instance_id and r.scope_id = a.scope_id
+           and r.node_id = a.node_id and r.flow_id = a.flow_id
+         order by r.round desc
+         limit 1) before on true),
+  kept as (
+    insert into bpm_core.parallel_join_arrival (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round, token_id)
+    select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id, a.round, a.token_id
+      from arrival a),
+  rested as (
+    update bpm_core.token t
+       set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, version = t.version + 1, updated_at = v_now
+      from arrival a
+     where t.tenant_id = a.tenant_id and t.id = a.token_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
+      from arrival a)
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+         bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
+    from arrival a
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+  on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+    set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
+  return '{}'::bpm_core.moving[];
 end
 $$;
 
@@ -5306,8 +7086,9 @@ begin
               (array_agg(f.condition_source order by f.ord) filter (where e.verdict is null))[1] as source
          from bpm_core.workflow_flow f
         cross join lateral (
-          select case when f.condition is null then true
-                      else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+          select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
+                      when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
+                      else true end) e(verdict)
         where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) c)
   select array_agg(c.token) filter (where c.unsure is null and c.flows is not null),
          array_agg(bpm_core.gateway_trouble(c.token, c.unsure, c.source, c.variables)) filter (where c.unsure is not null or c.flows is null),
@@ -5374,6 +7155,8 @@ begin
       return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
+    when 'InclusiveJoin' then
+      return bpm_core.enter_inclusive_joins(p_arriving);
     when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
@@ -5680,6 +7463,106 @@ begin
 end
 $$;
 
+-- from 40_flow/fire_found.sql
+-- Fires the timers a picker found whose instance, or in case of a start timer whose definition, nobody holds.
+-- Returns:  done, and last: how far all of them were dealt with, null when something was left before the end.
+-- Writes:   as fire_timers, fire_start_timers. Locks: workflow_instance and process_definition skip locked, then timer.
+create or replace function bpm_core.fire_found(
+  p_tenant_id text, p_found bpm_core.candidate[], p_versions uuid[], out done integer, out last bpm_core.candidate)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_locked   uuid[];
+  v_versions uuid[] := array[]::uuid[];
+begin
+  v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(p_found) c where c.instance_id <> all (p_versions)));
+  if p_versions <> '{}' then
+    v_versions := bpm_core.try_lock_definitions(p_tenant_id, p_versions);
+  end if;
+  done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  if v_versions <> '{}' then
+    done := done + bpm_core.fire_start_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_versions)), bpm_core.now());
+  end if;
+  v_locked := v_locked || v_versions;
+  -- Of one token only the oldest fired; the position stays until the others have.
+  if done = (select count(*) from unnest(p_found) c where c.instance_id = any (v_locked)) then
+    last := bpm_core.last_handled(p_found, v_locked);
+  end if;
+end
+$$;
+
+-- from 40_flow/fire_inclusive_joins.sql
+-- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
+-- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
+-- fire do, each once: what they send on has to come to rest before the next round.
+-- One token that blocks is remembered, and the others are looked at only when that one no longer does. It is picked by the random end of its id:
+-- whatever the order in which n branches end, they are all looked at about ln(n) times.
+-- p_touched: tokens whose instance and scope something moved or ended in. Returns: moving[], the survivors, leaving.
+-- Writes:   inclusive_join, and what fire_joins and next_inclusive_rounds write.
+create or replace function bpm_core.fire_inclusive_joins(p_touched bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rounds  bpm_core.parallel_join[];
+begin
+  with pending as materialized (
+    select j.*, w.workflow_version_id
+      from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
+     cross join lateral (select j.* from bpm_core.inclusive_join j
+                          where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     where j.waiting > 0
+       and not exists (
+         select
+           from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
+                  where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
+            and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
+  seen as materialized (
+    select p.*, s.here, s.blocker
+      from pending p
+     cross join lateral (
+       select count(*) filter (where t.state = 'Waiting' and t.node_id = p.node_id) as here,
+              (array_agg(t.id order by right(t.id::text, 12))
+                 filter (where (t.state <> 'Waiting' or t.node_id <> p.node_id) and bpm_core.blocks_join(r.bits, p.filled)))[1] as blocker
+         from (select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id = '00000000-0000-0000-0000-000000000000' and t.workflow_instance_id = p.workflow_instance_id
+                  and t.scope_id = p.scope_id
+               union all
+               select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
+                where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+        cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
+        where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
+  kept as (
+    -- None of its tokens is live: the scope was ended.
+    update bpm_core.inclusive_join j
+       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+      from seen s
+     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
+       and (s.blocker is not null or s.here = 0))
+  select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
+    into v_rounds
+    from seen s
+   where s.blocker is null and s.here > 0;
+  if v_rounds is null then
+    return '{}'::bpm_core.moving[];
+  end if;
+  return bpm_core.next_inclusive_rounds(v_rounds);
+end
+$$;
+
 -- from 40_flow/fire_joins.sql
 -- Fires complete rounds: of each round's tokens one goes on, the others are consumed. It goes on with the fewest steps of them: if one
 -- of them had come to rest on its way, so had the round; if none had, the loop budget goes on counting.
@@ -5739,6 +7622,59 @@ begin
     from member m
    where m.survives;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/fire_start_timers.sql
+-- Under the locks of their definitions: fires these start timers if they are still scheduled and due. Each starts one instance and is scheduled
+-- anew if it repeats; missed occurrences of one with catch_up Skip start nothing.
+-- Returns:  integer, timers dealt with. Writes: timer, and what insert_starts and the paths ahead write.
+create or replace function bpm_core.fire_start_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_due    bpm_core.timer[];
+  v_starts bpm_core.start[];
+begin
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+  with due as materialized (
+    select t.tenant_id, t.id, t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and t.scheduled_at < p_now - interval '1 minute' as missed,
+           n.scheduled_at as next_at, n.remaining
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral bpm_core.next_occurrence(t, p_now) n
+     where t.status = 'Scheduled' and t.due_at <= p_now),
+  fired as (
+    update bpm_core.timer t
+       set status = case when d.missed then 'Cancelled' else 'Fired' end::bpm_core.timer_status, remaining = case when d.next_at is null then 0 else t.remaining end
+      from due d
+     where t.tenant_id = d.tenant_id and t.id = d.id
+    returning t.*, d.next_at, d.remaining as next_remaining),
+  again as (
+    insert into bpm_core.timer (tenant_id, id, process_version_id, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
+    select f.tenant_id, bpm_core.new_id(), f.process_version_id, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at, f.next_at,
+           greatest(f.next_at, bpm_core.now()), f.next_remaining, f.catch_up
+      from fired f
+     where f.next_at is not null)
+  select array_agg(row(f.tenant_id, f.id, f.workflow_instance_id, f.process_version_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
+                       f.scheduled_at, f.due_at, f.remaining, f.catch_up, f.status)::bpm_core.timer order by f.due_at, f.id)
+    into v_due
+    from fired f;
+  v_starts := array(
+    select bpm_core.triggered_start(t.tenant_id, t.process_version_id, t.node_id, '{}', null, jsonb_build_object('timer', t.id, 'scheduled_at', t.scheduled_at))
+      from unnest(v_due) t
+     where t.status = 'Fired');
+  if cardinality(v_starts) > 0 then
+    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now));
+  end if;
+  return coalesce(cardinality(v_due), 0);
 end
 $$;
 
@@ -6079,7 +8015,7 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
-           jsonb_build_object('workflow_version', b.workflow_version_id)
+           jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
                        b.start_node_id, null, null)::bpm_core.moving order by b.item)
@@ -6386,6 +8322,45 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
+-- from 40_flow/next_inclusive_rounds.sql
+-- Fires these rounds of inclusive joins and begins the next ones, with the surplus over the same flows if there is any.
+-- Until they come to rest the survivors are Executing, on no flow: a join that is looked at meanwhile must not take them for waiting.
+-- Returns:  moving[], the survivors, leaving. Writes: inclusive_join, token, and what fire_joins writes.
+create or replace function bpm_core.next_inclusive_rounds(p_rounds bpm_core.parallel_join[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.parallel_join select r.* from unnest(p_rounds) r;
+  v_leaving := bpm_core.fire_joins(p_rounds);
+  update bpm_core.inclusive_join j
+     set round = r.round + 1, waiting = j.waiting - r.joined, blocked_by = null, filled = coalesce(x.filled, j.filled # j.filled)
+    from (select r.*, w.workflow_version_id
+            from unnest(p_rounds) r
+           cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                                where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w offset 0) r
+   cross join lateral (
+     select bit_or(set_bit(repeat('0', p.flows)::bit varying, p.place - p.first_place, 1)) as filled
+       from bpm_core.inclusive_flow p
+      cross join lateral (select from bpm_core.parallel_join_arrival a
+                           where a.tenant_id = r.tenant_id and a.workflow_instance_id = r.workflow_instance_id and a.scope_id = r.scope_id
+                             and a.node_id = r.node_id and a.flow_id = p.flow_id and a.round = r.round + 1 offset 0) a
+      where p.tenant_id = r.tenant_id and p.workflow_version_id = r.workflow_version_id and p.node_id = r.node_id) x
+   where j.tenant_id = r.tenant_id and j.workflow_instance_id = r.workflow_instance_id and j.scope_id = r.scope_id and j.node_id = r.node_id;
+  update bpm_core.token t
+     set state = 'Executing', via_flow_id = null, version = t.version + 1
+    from unnest(v_leaving) l
+   where t.tenant_id = l.tenant_id and t.id = l.token_id;
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/next_occurrence.sql
 -- The occurrence of a repeating timer after the one it stands at: on its own grid, and with catch_up All the very next one, else the first that is
 -- not past. Missed ones count as used.
@@ -6414,11 +8389,11 @@ end
 $$;
 
 -- from 40_flow/note_starved_joins.sql
--- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of the instance waits at a join,
--- or around one.
--- Not a silent stop. The tokens keep their place; moving or cancelling them is for a person. Once per instance while it is open.
--- Writes:   incident, history_event.
-create or replace function bpm_core.note_starved_joins(p_tenant_id text, p_instances uuid[])
+-- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
+-- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
+-- Once per scope while it is open.
+-- p_joining: tokens whose instance and scope is looked at. Writes: incident, history_event.
+create or replace function bpm_core.note_starved_joins(p_joining bpm_core.moving[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6429,37 +8404,48 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
-  with starved as materialized (
-    select w.id, bpm_core.new_id() as incident_id, j.joins
-      from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
-     cross join lateral (select w.tenant_id, w.id, w.status, w.live_tokens from bpm_core.workflow_instance w
-                          where w.tenant_id = d.tenant_id and w.id = d.id offset 0) w
+  with recursive around as (
+    select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_joining) m
+    union
+    -- An event sub-process that ends may leave the scope around it with nothing but what waits at joins.
+    select a.tenant_id, a.instance_id, coalesce(s.parent_scope_id, bpm_core.root_scope())
+      from around a
+     cross join lateral (select s.parent_scope_id from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+     where a.scope_id <> bpm_core.root_scope()),
+  starved as materialized (
+    select d.tenant_id, d.instance_id, d.scope_id, bpm_core.new_id() as incident_id, j.joins
+      from around d
+     cross join lateral (select w.status, w.live_tokens from bpm_core.workflow_instance w
+                          where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+      left join lateral (select s.live_tokens from bpm_core.scope s where s.tenant_id = d.tenant_id and s.id = d.scope_id offset 0) s on true
      cross join lateral (
-       select coalesce(sum(j.joined), 0) as waiting,
-              jsonb_agg(jsonb_build_object('node', j.node_id, 'round', j.round, 'expected', j.expected, 'joined', j.joined)) as joins
-         from bpm_core.parallel_join j
-        where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id and j.fired_at is null) j
-     where w.status = 'Running' and w.live_tokens > 0 and j.waiting > 0
-       -- Hosts of scopes wait for what is inside.
-       and w.live_tokens - (select count(distinct s.host_token_id) from (select s.state, s.host_token_id from bpm_core.scope s
-                                                                          where s.workflow_instance_id = w.id offset 0) s where s.state = 'Open') = j.waiting
-       and not exists (select from (select o.state, o.code from bpm_core.incident o where o.workflow_instance_id = w.id offset 0) o
-                        where o.state = 'Open' and o.code = 'JoinStarved')),
+       select coalesce(sum(x.joined), 0) as waiting,
+              jsonb_agg(jsonb_build_object('node', x.node_id, 'round', x.round, 'expected', x.expected, 'joined', x.joined)) as joins
+         from (select j.node_id, j.round, j.expected, j.joined from bpm_core.parallel_join j
+                where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id and j.fired_at is null
+               union all
+               select i.node_id, i.round, length(i.filled), i.waiting from bpm_core.inclusive_join i
+                where i.tenant_id = d.tenant_id and i.workflow_instance_id = d.instance_id and i.scope_id = d.scope_id and i.waiting > 0) x) j
+     -- At the root the counter is that of the whole instance: a token inside a sub-process has its host at the root, which waits at no join.
+     where w.status = 'Running' and j.waiting > 0 and j.waiting = coalesce(s.live_tokens, w.live_tokens)
+       and not exists (select from (select o.state, o.code, o.detail from bpm_core.incident o where o.workflow_instance_id = d.instance_id offset 0) o
+                        where o.state = 'Open' and o.code = 'JoinStarved' and o.detail ->> 'scope' = d.scope_id::text)),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, node_id, code, message, detail, created_at)
-    select p_tenant_id, s.incident_id, s.id, s.joins -> 0 ->> 'node', 'JoinStarved',
-           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'), jsonb_build_object('joins', s.joins), v_now
+    select s.tenant_id, s.incident_id, s.instance_id, s.joins -> 0 ->> 'node', 'JoinStarved',
+           format('Join %s waits for a token that nobody can bring any more.', s.joins -> 0 ->> 'node'),
+           jsonb_build_object('joins', s.joins, 'scope', s.scope_id), v_now
       from starved s)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
-  select p_tenant_id, s.id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
+  select s.tenant_id, s.instance_id, v_now, 'IncidentOpened', s.joins -> 0 ->> 'node', jsonb_build_object('incident', s.incident_id, 'code', 'JoinStarved')
     from starved s;
 end
 $$;
 
 -- from 40_flow/offer_message.sql
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
--- One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
-create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid)
+-- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
+create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid, p_starts_at_once boolean)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -6483,6 +8469,9 @@ begin
       order by s.created_at, s.id
       limit 1) s;
   if r_wait.id is null then
+    if bpm_core.start_by_message(p_tenant_id, p_message_id, p_starts_at_once) then
+      return;
+    end if;
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;
   end if;
@@ -6858,11 +8847,12 @@ begin
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
-               case when w.process_version_id is null then 'NotFound' when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end)::bpm_core.start
+               case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+                    else f.fault end, null)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
+      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
      cross join lateral (
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
@@ -7019,6 +9009,44 @@ begin
     from_at := coalesce(p_position.reached_at, '-infinity');
     from_id := coalesce(p_position.reached_id, from_id);
   end if;
+end
+$$;
+
+-- from 40_flow/publish_starts.sql
+-- Moves what starts a process to another version, or closes it (p_to null: archived), under the lock of the definition. A wait for the same message or
+-- signal keeps its age, a timer whose rule is the same its grid and what it has used up. Anything else begins now.
+-- Writes:   subscription, timer. Locks: timer rows of start events; whoever fires them holds the lock of the definition, too.
+create or replace function bpm_core.publish_starts(p_tenant_id text, p_definition_id uuid, p_from uuid, p_to uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_versions uuid[] := array(select v.id from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+  v_closed   bpm_core.subscription[];
+  v_timers   bpm_core.timer[];
+begin
+  with closed as (
+    update bpm_core.subscription s set state = 'Closed'
+     where s.tenant_id = p_tenant_id and s.process_version_id = any (v_versions) and s.state = 'Open'
+    returning s.*)
+  select array_agg(c::bpm_core.subscription) into v_closed from closed c;
+  -- How each start timer of the version before stands: its last row.
+  v_timers := array(
+    select distinct on (t.node_id) t
+      from bpm_core.timer t
+     where t.tenant_id = p_tenant_id and t.process_version_id = p_from
+     order by t.node_id, t.id desc);
+  update bpm_core.timer t set status = 'Cancelled'
+   where t.tenant_id = p_tenant_id and t.process_version_id = any (v_versions) and t.status in ('Scheduled', 'Held');
+  insert into bpm_core.subscription (tenant_id, id, process_version_id, node_id, kind, name, created_at)
+  select p_tenant_id, bpm_core.new_id(), p_to, n.node_id, k.kind, n.name,
+         coalesce((select min(c.created_at) from unnest(v_closed) c where c.kind = k.kind and c.name = n.name), v_now)
+    from bpm_core.start_nodes(p_tenant_id, p_to) n
+   cross join lateral (select case n.kind when 'MessageStart' then 'Message' else 'Signal' end as kind) k
+   where n.kind in ('MessageStart', 'SignalStart');
+  perform bpm_core.schedule_starts(p_tenant_id, p_to, v_timers, v_now);
 end
 $$;
 
@@ -7317,7 +9345,7 @@ begin
      set state = case when m.expires_at > v_now then 'Buffered' else 'Expired' end::bpm_core.message_state, correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
    where m.tenant_id = k.tenant_id and m.id = k.id;
-  perform bpm_core.offer_message(m.tenant_id, m.id)
+  perform bpm_core.offer_message(m.tenant_id, m.id, false)
      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
     cross join lateral (select m.tenant_id, m.id, m.state from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
     where m.state = 'Buffered';
@@ -7348,6 +9376,30 @@ create or replace function bpm_core.root_scope()
 returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- from 40_flow/schedule_starts.sql
+-- Schedules the start timers of a version. p_before: how those of the version before it stood.
+-- Writes:   timer. One that will not fire any more gets a row that says so: Cancelled, none remaining.
+create or replace function bpm_core.schedule_starts(p_tenant_id text, p_process_version_id uuid, p_before bpm_core.timer[], p_now timestamptz)
+returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into bpm_core.timer (tenant_id, id, process_version_id, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up, status)
+  select p_tenant_id, bpm_core.new_id(), p_process_version_id, n.node_id, r.kind, n.timer_rule, z.zone,
+         coalesce(o.anchor_at, f.anchor_at, p_now), s.scheduled_at, greatest(s.scheduled_at, p_now),
+         case when s.live then coalesce(o.remaining, f.remaining) else 0 end, n.catch_up,
+         case when s.live then 'Scheduled' else 'Cancelled' end::bpm_core.timer_status
+    from bpm_core.start_nodes(p_tenant_id, p_process_version_id) n
+   cross join lateral (select bpm_core.timer_kind(n.timer_kind, x.rule) as kind, x.zone from bpm_core.split_zone(n.timer_rule) x) r
+   cross join lateral (select coalesce(r.zone, n.time_zone, bpm_core.default_zone()) as zone) z
+    left join unnest(p_before) o
+      on o.node_id = n.node_id and o.rule = n.timer_rule and o.time_zone = z.zone and (o.status = 'Scheduled' or o.remaining = 0)
+    left join lateral (select x.* from bpm_core.timer_first(n.timer_kind, n.timer_rule, p_now, z.zone) x where o.id is null) f on true
+   cross join lateral (select coalesce(o.scheduled_at, f.scheduled_at, p_now) as scheduled_at,
+                              coalesce(o.status = 'Scheduled', f.scheduled_at is not null) as live) s
+   where n.kind = 'TimerStart'
+$$;
 
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
@@ -7423,11 +9475,12 @@ end
 $$;
 
 -- from 40_flow/send_signal.sql
--- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
+-- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances; and starts
+-- every process that has a start event for it: an instance each, which goes on with the next tick.
 -- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
 -- Returns:  signal, with the number of receivers.
 -- Raises:   BP429 more than 100,000 receivers.
--- Writes:   signal, inbox.
+-- Writes:   signal, inbox, and what insert_starts and park_tokens write.
 create or replace function bpm_core.send_signal(p_tenant_id text, p_name text, p_payload jsonb)
 returns bpm_core.signal
 language plpgsql volatile
@@ -7439,6 +9492,7 @@ as $$
 declare
   v_limit  constant integer := 100000;
   v_signal bpm_core.signal;
+  v_starts bpm_core.start[];
 begin
   v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
@@ -7446,10 +9500,23 @@ begin
          jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
     from bpm_core.subscription s
    where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+     and s.workflow_instance_id is not null
    limit v_limit + 1;
   get diagnostics v_signal.receivers = row_count;
   if v_signal.receivers > v_limit then
     perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
+  end if;
+  v_starts := array(
+    select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
+      from bpm_core.subscription s
+     where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+       and s.process_version_id is not null
+     order by s.created_at, s.id
+     limit v_limit);
+  if cardinality(v_starts) > 0 then
+    -- Not driven here: a process that throws the signal it is started by would never let this end.
+    perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
+    v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
@@ -7532,12 +9599,55 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k
                           where k.tenant_id = p_tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key offset 0) k on true
      order by s.item);
+end
+$$;
+
+-- from 40_flow/start_by_message.sql
+-- Under the lock of its key: starts a process by a message nobody waits for, if the current version of one has a start event for it that is not younger than the
+-- message. The key becomes the business key, the payload the variables. Of several processes it is the one that has waited longest.
+-- p_at_once: go on in this transaction, else with the next tick. Returns: boolean, whether it did.
+-- Writes:   message, and what insert_starts and the path ahead write.
+create or replace function bpm_core.start_by_message(p_tenant_id text, p_message_id uuid, p_at_once boolean)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_start   bpm_core.start;
+  v_leaving bpm_core.moving[];
+begin
+  select t.* into v_start
+    from (select m.* from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = p_message_id offset 0) m
+   cross join lateral (
+     select s.process_version_id, s.node_id
+       from bpm_core.subscription s
+      where s.state = 'Open' and s.name = m.name and s.correlation_key is null and s.created_at <= m.received_at
+        and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+        and s.kind = 'Message' and s.process_version_id is not null
+      order by s.created_at, s.id
+      limit 1) s
+   cross join lateral bpm_core.triggered_start(
+     m.tenant_id, s.process_version_id, s.node_id, m.payload, m.correlation_key, jsonb_build_object('message', m.id, 'name', m.name)) t;
+  if v_start.process_version_id is null then
+    return false;
+  end if;
+  update bpm_core.message m set state = 'Correlated', started_id = v_start.workflow_instance_id where m.tenant_id = p_tenant_id and m.id = p_message_id;
+  v_leaving := bpm_core.insert_starts(p_tenant_id, array[v_start], bpm_core.caller(), bpm_core.now());
+  if p_at_once then
+    perform bpm_core.advance_isolated(v_leaving);
+  else
+    perform bpm_core.park_tokens(bpm_core.follow_flows(v_leaving), 0);
+  end if;
+  return true;
 end
 $$;
 
@@ -7604,10 +9714,38 @@ begin
 end
 $$;
 
+-- from 40_flow/start_nodes.sql
+-- The start events of a process version that wait for something, with what its instances are pinned to.
+-- Returns:  one row per event; name is that of the message or signal.
+create or replace function bpm_core.start_nodes(p_tenant_id text, p_process_version_id uuid)
+returns table (node_id text, kind bpm_core.node_kind, name text, timer_kind text, timer_rule text, time_zone text, catch_up text, workflow_version_id uuid, role_version_id uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select n.node_id, n.kind, n.message_name, n.timer_kind, n.timer_rule, n.attributes ->> 'time_zone', coalesce(n.attributes ->> 'catch_up', 'Once'),
+         b.workflow_version_id, w.owner_role_version_id
+    from (select b.tenant_id, b.workflow_version_id
+            from bpm_core.process_workflow_binding b
+           where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
+           order by b.position
+           limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+   cross join lateral (
+     select n.* from bpm_core.workflow_node n where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id offset 0) n
+   where n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null;
+end
+$$;
+
 -- from 40_flow/start_process.sql
 -- Starts one process. The single form of start_processes.
 -- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key, the first answer).
--- Raises:   BP404 no such process or version, BP409 the key was used for another request, BP422 variables refused; else as start_processes.
+-- Raises:   BP404 no such process or version, BP409 the key was used for another request, or the process has no plain start event, BP422 variables refused; else as start_processes.
 create or replace function bpm.start_process(
   p_code text, p_variables jsonb default '{}', p_business_key text default null, p_idempotency_key text default null, p_version integer default null,
   p_actor text default null, p_tenant_id text default '')
@@ -7630,9 +9768,10 @@ begin
       p_actor, p_tenant_id) s;
   if r_done.outcome <> 'Done' then
     perform bpm_core.fail(
-      case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' when 'WrongState' then 'BP409' else 'BP422' end, r_done.message,
       jsonb_build_object('code', p_code, 'version', p_version, 'outcome', r_done.outcome),
       case r_done.outcome when 'NotFound' then 'See the view bpm.definition; deploy with bpm.deploy_bpmn.'
+                          when 'WrongState' then 'The view bpm.start_event lists what starts it; see correlate_message and broadcast_signal.'
                           when 'Conflict' then 'Use a fresh key, or repeat the request unchanged.' end);
   end if;
   return query select r_done.process_instance_id, r_done.workflow_instance_id, r_done.status, r_done.is_new;
@@ -7643,7 +9782,7 @@ $$;
 -- Starts processes, each pinned to one version. Commits nothing: start inside your own business transaction.
 -- p_items: [{"code", "variables": {…}, "business_key", "idempotency_key", "version"}], at most 1,000.
 -- Returns:  one row per item: item (from 1), process_instance_id, workflow_instance_id, status, is_new (false: the answer of an earlier start
---           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
+--           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict; WrongState: it has no plain start event), message (why not).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
 -- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
 -- Source:   kernel design, 2.2; runtime design, idempotency by trigger key.
@@ -7684,6 +9823,26 @@ begin
 end
 $$;
 
+-- from 40_flow/start_refusal.sql
+-- Why a process that is there cannot be started by a call: it has no plain start event.
+-- Returns:  text that names the start events it has; null when there is no such process, no such version, or it is archived.
+create or replace function bpm_core.start_refusal(p_tenant_id text, p_code text, p_version integer)
+returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('Process %L has no plain start event; it is started by %s.', p_code,
+           string_agg(case s.kind when 'MessageStart' then format('the message %L', s.name) when 'SignalStart' then format('the signal %L', s.name)
+                                  else format('the timer %s', s.node_id) end, ', ' order by s.node_id))
+    from bpm_core.process_definition d
+    join bpm_core.process_version v
+      on v.tenant_id = d.tenant_id and v.definition_id = d.id
+     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+   cross join lateral bpm_core.start_nodes(p_tenant_id, v.id) s
+   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+  having count(*) > 0
+$$;
+
 -- from 40_flow/start_timers.sql
 -- Starts a timer of the node named by each wait, on the token that rests there (a catch event) or on its host (a boundary event).
 -- A rule that yields no time is an incident on the token; what the token offered already is closed, lest it be done while it is stopped.
@@ -7707,12 +9866,12 @@ begin
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
            coalesce(f.kind, n.timer_kind) as timer_kind, n.timer_rule, n.catch_up, r.rule, f.anchor_at, f.scheduled_at, f.remaining, f.time_zone, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-     cross join lateral (select n.timer_kind, n.timer_rule, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
+     cross join lateral (select n.timer_kind, n.timer_rule, n.expressions -> 'timer' as tree, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
                            from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-     cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
+     cross join lateral (select case when n.tree is null then bpm_core.text_value(n.timer_rule, v.variables) else bpm_core.evaluate_text(n.tree, v.variables) end as rule) r
       left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
   started as (
     insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
@@ -7936,7 +10095,8 @@ end
 $$;
 
 -- from 40_flow/tick_timers.sql
--- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
+-- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
+-- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
@@ -7951,29 +10111,40 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  r_scan   record;
-  v_found  bpm_core.candidate[];
-  v_locked uuid[];
-  v_last   bpm_core.candidate;
+  v_result   bpm_core.tick_result;
+  r_scan     record;
+  r_fired    record;
+  v_found    bpm_core.candidate[];
+  v_versions uuid[];
+  v_last     bpm_core.candidate;
+  v_all      boolean := true;
+  v_whole    boolean;
+  v_from     bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(t.due_at, t.id, t.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (r_scan.from_at, r_scan.from_id)
-     order by t.due_at, t.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
-    -- Of one token only the oldest fired; the position stays until the others have.
-    v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
-                   then bpm_core.last_handled(v_found, v_locked) end;
-  end if;
+  for v_round in 1 .. 10 loop
+    select coalesce(array_agg(row(t.due_at, t.id, coalesce(t.workflow_instance_id, t.process_version_id))::bpm_core.candidate order by t.due_at, t.id), '{}'),
+           coalesce(array_agg(t.process_version_id) filter (where t.process_version_id is not null), '{}')
+      into v_found, v_versions
+      from (select t.due_at, t.id, t.workflow_instance_id, t.process_version_id
+              from bpm_core.timer t
+             where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (v_from.at, v_from.id)
+             order by t.due_at, t.id
+             limit p_limit - v_result.done) t;
+    exit when v_found = '{}';
+    select f.done, f.last into r_fired from bpm_core.fire_found(p_tenant_id, v_found, v_versions) f;
+    v_all := v_all and r_fired.done = cardinality(v_found);
+    -- The position stays where something was left.
+    v_last := case when v_round = 1 then r_fired.last else v_last end;
+    v_from := v_found[cardinality(v_found)];
+    v_whole := cardinality(v_found) < p_limit - v_result.done;
+    v_result.done := v_result.done + r_fired.done;
+    exit when v_all or v_whole or v_result.done >= p_limit;
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
@@ -8030,6 +10201,27 @@ begin
 end
 $$;
 
+-- from 40_flow/token_reach.sql
+-- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
+-- comes over the flow it is on. Called in FROM, where it is inlined.
+-- p_join: the join it is asked for. Returns: one row, bits.
+create or replace function bpm_core.token_reach(
+  p_tenant_id text, p_version_id uuid, p_join text, p_first_place integer, p_filled bit varying, p_node_id text, p_flow_id text)
+returns table (bits bit varying)
+language sql stable
+as $$
+  select case
+    when p_node_id = p_join and p_flow_id is not null then
+      (select set_bit(p_filled # p_filled, p.place - p.first_place, 1)
+         from bpm_core.inclusive_flow p
+        where p.tenant_id = p_tenant_id and p.workflow_version_id = p_version_id and p.node_id = p_join and p.flow_id = p_flow_id)
+    else
+      (select substring(r.reach from p_first_place + 1 for length(p_filled))
+         from bpm_core.inclusive_reach r
+        where r.tenant_id = p_tenant_id and r.workflow_version_id = p_version_id and r.node_id = p_node_id)
+  end
+$$;
+
 -- from 40_flow/token_variables.sql
 -- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
@@ -8045,6 +10237,74 @@ as $$
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
   offset 0
+$$;
+
+-- from 40_flow/triggered_start.sql
+-- A start that nobody called for: of this version at this start event, with fresh ids.
+-- Returns:  start. The cause goes into history.
+create or replace function bpm_core.triggered_start(p_tenant_id text, p_process_version_id uuid, p_node_id text, p_variables jsonb, p_business_key text, p_cause jsonb)
+returns bpm_core.start
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_start bpm_core.start;
+begin
+  v_start.variables := p_variables;
+  v_start.business_key := p_business_key;
+  v_start.process_version_id := p_process_version_id;
+  v_start.start_node_id := p_node_id;
+  v_start.process_instance_id := bpm_core.new_id();
+  v_start.workflow_instance_id := bpm_core.new_id();
+  v_start.token_id := bpm_core.new_id();
+  v_start.cause := p_cause;
+  select b.workflow_version_id, w.owner_role_version_id into v_start.workflow_version_id, v_start.role_version_id
+    from (select b.tenant_id, b.workflow_version_id
+            from bpm_core.process_workflow_binding b
+           where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
+           order by b.position
+           limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w;
+  return v_start;
+end
+$$;
+
+-- from 40_flow/try_lock_definitions.sql
+-- Locks the definitions of process versions that nobody holds, in the order of their ids: whoever fires a start timer shares them with nobody, a
+-- deploy that moves it included.
+-- Returns:  the versions, of those given, whose definition is locked now. Locks: process_definition, for no key update skip locked.
+create or replace function bpm_core.try_lock_definitions(p_tenant_id text, p_versions uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_locked uuid[];
+begin
+  v_locked := array(
+    select d.id
+      from (select distinct v.tenant_id, v.definition_id
+              from (select p_tenant_id as tenant_id, k.id from unnest(p_versions) k(id) offset 0) k
+             cross join lateral (select v.tenant_id, v.definition_id from bpm_core.process_version v where v.tenant_id = k.tenant_id and v.id = k.id offset 0) v
+             order by v.definition_id offset 0) v
+     cross join lateral (
+       select d.id
+         from bpm_core.process_definition d
+        where d.tenant_id = v.tenant_id and d.id = v.definition_id
+          for no key update skip locked) d);
+  return array(
+    select k.id
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_versions) k(id) offset 0) k
+     cross join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = k.tenant_id and v.id = k.id offset 0) v
+     where v.definition_id = any (v_locked));
+end
 $$;
 
 -- from 40_flow/try_lock_instances.sql
@@ -11135,7 +13395,8 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_06.sql
--- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals. An inclusive join takes one
+-- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -11143,7 +13404,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
-           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
            (select count(*)
               from bpm_core.parallel_join_arrival a
               join bpm_core.workflow_flow f
@@ -11167,7 +13428,9 @@ as $$
     left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
-     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('expected is not the number of incoming flows',
+      case when r.kind = 'InclusiveJoin' then r.expected > r.incoming else r.expected is distinct from r.incoming end),
+     ('an inclusive join that did not fire keeps a round', r.kind = 'InclusiveJoin' and not r.fired),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
@@ -11180,6 +13443,13 @@ as $$
                        from bpm_core.parallel_join j
                       where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
                         and j.node_id = a.node_id and j.round = a.round)
+     and not exists (select
+                       from bpm_core.inclusive_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round <= a.round)
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
+    from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
 $$;
 
 -- from 80_operation/invariant_i_07.sql
@@ -11291,7 +13561,7 @@ $$;
 
 -- from 80_operation/invariant_i_10.sql
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event, or at an event-based gateway before one, has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -11331,11 +13601,15 @@ as $$
                        from bpm_core.timer t
                       where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
                         and t.status in ('Scheduled', 'Held'))
+  union all
+  select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
+    from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
 $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- a start event of a current version its own.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -11365,6 +13639,9 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
+    from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-11'
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -11847,6 +14124,22 @@ as $$
     from bpm_core.message m
    where m.tenant_id = p_tenant_id and m.correlated_to is not null
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
+  union all
+  select 'message', m.id::text, 'workflow instance', m.started_id::text
+    from bpm_core.message m
+   where m.tenant_id = p_tenant_id and m.started_id is not null
+     and not exists (select from bpm_core.workflow_instance w where w.tenant_id = m.tenant_id and w.id = m.started_id)
+  union all
+  select o.kind, o.id::text, 'start event', o.node_id
+    from (
+      select 'timer' as kind, t.id, t.process_version_id, t.node_id from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id is not null
+      union all
+      select 'subscription', s.id, s.process_version_id, s.node_id
+        from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id is not null) o
+   where not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -12191,6 +14484,70 @@ begin
 end
 $$;
 
+-- from 80_operation/unmet_starts.sql
+-- Start events whose waits and timers are not as they should be: exactly one open for each of the current version of a process, none of any other version or of
+-- one that is archived; and start timers that fired without starting exactly one instance.
+-- Returns:  rows (invariant, kind, id, rule, seen).
+create or replace function bpm_core.unmet_starts(p_tenant_id text)
+returns table (invariant text, kind text, id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with wanted as materialized (
+    select d.code, d.published_version_id as version_id, n.node_id, n.kind, n.message_name as name
+      from bpm_core.process_definition d
+     cross join lateral (
+       select b.workflow_version_id
+         from bpm_core.process_workflow_binding b
+        where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
+        order by b.position
+        limit 1) b
+      join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
+     where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
+  subscription as materialized (
+    select s.id, s.process_version_id, s.node_id, s.name, (s.kind || 'Start')::bpm_core.node_kind as kind
+      from bpm_core.subscription s
+     where s.tenant_id = p_tenant_id and s.process_version_id is not null and s.state = 'Open'),
+  timer as materialized (
+    select t.id, t.process_version_id, t.node_id, t.status, t.remaining,
+           row_number() over (partition by t.process_version_id, t.node_id order by t.id desc) as age
+      from bpm_core.timer t
+     where t.tenant_id = p_tenant_id and t.process_version_id is not null),
+  started as materialized (
+    select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     group by 1)
+  select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
+    from subscription s
+   where not exists (select from wanted w where w.version_id = s.process_version_id and w.node_id = s.node_id and w.kind = s.kind and w.name = s.name)
+  union all
+  select 'I-11', 'process_definition', w.code, 'a start event without its one wait', jsonb_build_object('node', w.node_id, 'waits', count(s.id))
+    from wanted w
+    left join subscription s on s.process_version_id = w.version_id and s.node_id = w.node_id
+   where w.kind <> 'TimerStart'
+   group by w.code, w.node_id
+  having count(s.id) <> 1
+  union all
+  select 'I-10', 'timer', t.id::text, 'a start timer is due that is not of the current version', jsonb_build_object('node', t.node_id, 'status', t.status)
+    from timer t
+   where t.status in ('Scheduled', 'Held')
+     and not exists (select from wanted w where w.version_id = t.process_version_id and w.node_id = t.node_id and w.kind = 'TimerStart')
+  union all
+  select 'I-10', 'process_definition', w.code, 'a start event without its one timer', jsonb_build_object('node', w.node_id, 'timers', count(t.id))
+    from wanted w
+    left join timer t on t.process_version_id = w.version_id and t.node_id = w.node_id and (t.status in ('Scheduled', 'Held') or (t.age = 1 and t.remaining = 0))
+   where w.kind = 'TimerStart'
+   group by w.code, w.node_id
+  having count(t.id) <> 1
+  union all
+  select 'I-10', 'timer', t.id::text, 'a start timer has not started one instance, or not one that fired', jsonb_build_object('node', t.node_id, 'status', t.status, 'started', coalesce(s.times, 0))
+    from timer t
+    left join started s on s.timer_id = t.id
+    join bpm_core.timer f on f.tenant_id = p_tenant_id and f.id = t.id and f.due_at >= (select bpm_core.history_since())
+   where coalesce(s.times, 0) <> (t.status = 'Fired')::integer
+$$;
+
 -- from 80_operation/unrecorded_changes.sql
 -- Instances, tasks, timers, waits and incidents whose state history does not tell of. Those older than history are left out.
 -- Returns:  rows (tenant_id, kind, id, seen).
@@ -12281,6 +14638,73 @@ as $$
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
      and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+$$;
+
+-- from 80_operation/unsettled_inclusive_joins.sql
+-- Inclusive joins of running instances that do not say what waits at them, or that wait although they may fire. Which flows a token can still
+-- come over is found here by walking the flows of the graph backwards, not from what was worked out at deploy.
+-- Returns:  rows (workflow_instance_id, node_id, rule, seen).
+create or replace function bpm_core.unsettled_inclusive_joins(p_tenant_id text)
+returns table (workflow_instance_id uuid, node_id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive waits as materialized (
+    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id,
+           coalesce(a.flows, '{}') as flows, coalesce(a.arrivals, 0) as arrivals, coalesce(a.live, 0) as live
+      from bpm_core.inclusive_join j
+      join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
+      left join lateral (
+        select array_agg(a.flow_id) filter (where a.round = j.round) as flows, count(*) as arrivals,
+               count(*) filter (where k.state = 'Waiting' and k.node_id = j.node_id) as live
+          from bpm_core.parallel_join_arrival a
+          join bpm_core.token k on k.tenant_id = a.tenant_id and k.id = a.token_id
+         where a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id
+           and a.node_id = j.node_id and a.round >= j.round) a on true
+     where j.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')),
+  -- Steps backwards; a boundary event is reached from its host.
+  step as materialized (
+    select f.workflow_version_id, f.source_id, f.target_id, f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_tenant_id and f.workflow_version_id in (select w.workflow_version_id from waits w)
+    union all
+    select n.workflow_version_id, n.attached_to, n.node_id, null
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id in (select w.workflow_version_id from waits w)
+       and n.attached_to is not null and n.element <> 'startEvent'),
+  -- From which nodes a flow into a join is reached without passing the join.
+  reaching (workflow_version_id, join_id, flow_id, node_id) as (
+    select s.workflow_version_id, s.target_id, s.flow_id, s.source_id
+      from step s
+     where (s.workflow_version_id, s.target_id) in (select w.workflow_version_id, w.node_id from waits w where w.live > 0)
+    union
+    select r.workflow_version_id, r.join_id, r.flow_id, s.source_id
+      from reaching r
+      join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
+     where r.node_id <> r.join_id),
+  blocked as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+      from waits w
+      join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
+       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
+     cross join lateral (
+       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
+         from (select r.flow_id
+                 from reaching r
+                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
+               union all
+               select k.via_flow_id where k.node_id = w.node_id) x) c
+     group by w.workflow_instance_id, w.scope_id, w.node_id)
+  select w.workflow_instance_id, w.node_id, x.rule,
+         jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
+    from waits w
+    left join blocked b on b.workflow_instance_id = w.workflow_instance_id and b.scope_id = w.scope_id and b.node_id = w.node_id
+   cross join lateral (values
+     ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
+     ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
+     ('some of what waits is no longer there', w.live <> w.arrivals),
+     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+   where w.live > 0 and x.broken
 $$;
 
 -- from 80_operation/upkeep_checks.sql
@@ -12460,11 +14884,40 @@ select t.tenant_id,
        t.scheduled_at,
        t.due_at,
        t.remaining,
-       t.catch_up
+       t.catch_up,
+       d.code as process_code,
+       v.version as process_version
   from bpm_core.timer t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_version v on v.tenant_id = t.tenant_id and v.id = coalesce(t.process_version_id, p.process_version_id)
+  left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.timer is 'Timers of waits and boundaries: Scheduled, Held, Fired or Cancelled.';
+comment on view bpm.timer is 'Timers of waits, boundaries and, without an instance, of start events: Scheduled, Held, Fired or Cancelled.';
+
+create or replace view bpm.start_event with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       e.node_id,
+       e.kind,
+       e.name,
+       e.time_zone,
+       e.next_due_at,
+       e.remaining,
+       e.since
+  from (select s.tenant_id, s.process_version_id, s.node_id, s.kind, s.name, null::text as time_zone, null::timestamptz as next_due_at, null::integer as remaining,
+               s.created_at as since
+          from bpm_core.subscription s
+         where s.process_version_id is not null and s.state = 'Open'
+        union all
+        select t.tenant_id, t.process_version_id, t.node_id, 'Timer', t.rule, t.time_zone, t.due_at, t.remaining, null
+          from bpm_core.timer t
+         where t.process_version_id is not null and t.status = 'Scheduled') e
+  join bpm_core.process_version v on v.tenant_id = e.tenant_id and v.id = e.process_version_id
+  join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.start_event is 'What starts processes by itself: the message, signal or timer (name: its rule) each start event of a current version waits for.';
 
 create or replace view bpm.message with (security_barrier) as
 select m.tenant_id,
@@ -12477,13 +14930,13 @@ select m.tenant_id,
        m.received_at,
        m.expires_at,
        w.process_instance_id,
-       s.workflow_instance_id,
+       coalesce(s.workflow_instance_id, m.started_id) as workflow_instance_id,
        s.node_id
   from bpm_core.message m
   left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
-  left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+  left join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id)
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them or the instance they started (then without a node), or Expired. id is what correlate_message returns, message_id what the sender called it.';
 
 create or replace view bpm.signal with (security_barrier) as
 select g.tenant_id,

@@ -1,6 +1,7 @@
--- Compiles the text of a condition. Nothing of it reaches SQL: what is written out is a jsonpath made of quoted keys and literals.
--- Returns:  condition (strict jsonpath), or problem with its position; bare: the text had no ${…} and no =.
-create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out problem text, out bare boolean)
+-- Compiles the text of a condition. Nothing of it reaches SQL: what jsonpath can say is written out as a jsonpath made of quoted keys and
+-- literals, which is fast; anything beyond it stays a tree for evaluate_condition.
+-- Returns:  condition (strict jsonpath) or tree, or problem with its position; bare: the text had no ${…} and no =.
+create or replace function bpm_core.compile_condition(p_source text, p_language text, out condition jsonpath, out tree jsonb, out problem text, out bare boolean)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -13,10 +14,12 @@ begin
     problem := bpm_core.condition_problem(v_tree);
     v_at := 1;
   end if;
-  if problem is null then
+  if problem is not null then
+    problem := format('%s (position %s)', problem, v_at);
+  elsif bpm_core.is_plain_condition(v_tree) then
     condition := ('strict ' || bpm_core.write_condition(v_tree))::jsonpath;
   else
-    problem := format('%s (position %s)', problem, v_at);
+    tree := bpm_core.timed_tree(v_tree);
   end if;
 end
 $$;

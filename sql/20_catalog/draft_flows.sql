@@ -37,12 +37,12 @@ as $$
   select row(
            f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, s.node_id, t.node_id,
            coalesce(s.default_ref = f.flow_id, false),
-           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0)::bpm_core.draft_flow as flow
+           case when s.default_ref = f.flow_id then null else c.source end, c.language, null, null, 0, null)::bpm_core.draft_flow as flow
     from flow f
     left join node s on s.scope_pos = f.scope_pos and s.node_id = f.source_ref
     left join node t on t.scope_pos = f.scope_pos and t.node_id = f.target_ref
     left join condition c on c.parent = f.pos
       union all
-      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0)::bpm_core.draft_flow
+      select row(l.pos, l.process_pos, l.scope_pos, l.flow_id, null, l.source_id, l.target_id, l.source_id, l.target_id, false, null, null, null, null, 0, null)::bpm_core.draft_flow
         from link l) d
 $$;

@@ -16,14 +16,14 @@ begin
   for v_words in
     select m
       from regexp_matches(p_source,
-             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|.)',
+             '(\s+|"(?:[^"\\]|\\.)*"|''(?:[^''\\]|\\.)*''|\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|(?:[A-Za-z_$]|[^\u0001-\u007f])(?:[A-Za-z0-9_$]|[^\u0001-\u007f])*|&&|\|\||==|!=|<=|>=|\.\.|\*\*|.)',
              'g') m
   loop
     v_word := v_words[1];
     if btrim(v_word, E' \t\r\n\f\v') <> '' then
       v_token := row(bpm_core.token_kind(v_word, p_feel), v_word, v_at);
       if v_token.kind = 'string' then
-        v_token.value := regexp_replace(substr(v_word, 2, length(v_word) - 2), '\\(.)', '\1', 'g');
+        v_token.value := bpm_core.unescape(substr(v_word, 2, length(v_word) - 2));
       end if;
       v_tokens := v_tokens || v_token;
     end if;

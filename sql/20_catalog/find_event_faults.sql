@@ -17,8 +17,8 @@ as $$
     from node n cross join lateral (select bpm_core.own_timer(n.attributes, n.definition) ->> 'catch_up') o(catch_up)
    where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
   union all
-  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is a variable, but before the process starts there are none.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
-    from node n where n.kind = 'TimerStart' and n.timer_path is not null
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is an expression, but before the process starts there are no variables.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
+    from node n where n.kind = 'TimerStart' and (n.timer_path is not null or n.expressions ? 'timer')
   union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n

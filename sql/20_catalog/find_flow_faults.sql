@@ -24,7 +24,7 @@ as $$
     from flow f where f.target_id is null or f.target_tag in ('startEvent', 'boundaryEvent')
   union all
   select bpm_core.fault('InvalidCondition', format('Condition of sequence flow "%s" cannot be read: %s.', f.flow_id, f.problem), f.source_id, f.flow_id,
-           'Understood are comparisons of dotted paths and literals, and, or, not, empty and brackets: ${order.amount > 1000 && !empty customer}.')
+           'Understood are JUEL, ${order.amount > 1000 && !empty customer}, and FEEL, = order.amount > 1000 and customer != null; the documentation lists what they may say.')
     from flow f where f.problem is not null
   union all
   select bpm_core.warning('ConditionWithoutMarks', format('Condition of sequence flow "%s" has no ${…} around it; read as one.', f.flow_id), f.source_id, f.flow_id)

@@ -11,7 +11,6 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
-             when n.tag = 'inclusiveGateway' and n.kind is null then ' joins several flows, which is not executed.'
              when n.kind is null then ' is not executed.'
              when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
              when n.loop is not null then ' is multi-instance, which is not executed.'

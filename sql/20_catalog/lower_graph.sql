@@ -1,5 +1,5 @@
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
--- parallel gateway that joins and forks, and the choice behind an activity with one conditional flow and at most a default beside it,
+-- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
 -- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
 -- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
@@ -19,18 +19,21 @@ as $$
     union all
     select row(d.pos, d.process_pos, d.scope_pos, d.scope_id, d.scope_tag, d.implied, d.tag, null, '{}', '{}', null, null, null, null, true, null, null, null,
                1, d.outgoing, d.conditional,
-               case substring(d.implied from '[^:]*$') when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent' else 'ParallelFork' end::bpm_core.node_kind,
+               case substring(d.implied from '[^:]*$')
+                 when 'choice' then 'ExclusiveGateway' when 'inclusive' then 'InclusiveSplit' when 'end' then 'EndEvent'
+                 else case when d.tag = 'inclusiveGateway' then 'InclusiveSplit' else 'ParallelFork' end
+               end::bpm_core.node_kind,
                null, null, null, null, null, null, null, '{}')::bpm_core.draft_node, d.pos, 1
       from drawn d where d.implied is not null
   ),
   flow as (
     select f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.implied, f.source_id) as source_id, f.target_id,
            f.is_default, f.condition_source, f.language, f.condition, f.problem,
-           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord
+           (row_number() over (partition by f.scope_pos, f.source_id order by f.is_default, f.pos))::integer as ord, f.condition_tree
       from unnest(p_flows) f
       left join source s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
     union all
-    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1
+    select d.pos, d.process_pos, d.scope_pos, d.implied || '-flow', null, null, null, d.node_id, d.implied, false, null, null, null, null, 1, null
       from drawn d where d.implied is not null
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),

@@ -4,5 +4,5 @@ returns bpm_core.draft_flow
 language sql immutable
 as $$
   select row(p_beside.pos, p_beside.process_pos, p_beside.scope_pos, p_flow_id, null, null, null, p_source_id, p_target_id, false, null, null, null, null,
-             1)::bpm_core.draft_flow
+             1, null)::bpm_core.draft_flow
 $$;

@@ -29,6 +29,11 @@ begin
     v_step.problem := format('%s is not understood here', left((v_tokens[v_step.next]).value, 40));
     v_step.at := (v_tokens[v_step.next]).at;
   end if;
+  -- Evaluation nests as deeply as the tree, also where the text did not: a - b - c …
+  if v_step.problem is null and jsonb_path_exists(v_step.tree, 'strict $.**{120}') then
+    v_step.problem := 'nested too deeply';
+    v_step.at := 1;
+  end if;
   problem := v_step.problem;
   at := v_step.at;
   tree := case when problem is null then v_step.tree end;

@@ -169,15 +169,43 @@ create table bpm_core.workflow_flow (
   condition_source    text,
   is_default          boolean not null default false,
   name                text,
+  condition_tree      jsonb,
   primary key (tenant_id, workflow_version_id, source_id, ord),
   unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, workflow_version_id, source_id) references bpm_core.workflow_node,
-  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node
+  foreign key (tenant_id, workflow_version_id, target_id) references bpm_core.workflow_node,
+  check (condition is null or condition_tree is null)
 );
 create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
-comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
+comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
+
+-- Only of versions with inclusive joins.
+create table bpm_core.inclusive_flow (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  flow_id             text collate "C" not null,
+  place               integer not null,
+  first_place         integer not null,
+  flows               integer not null,
+  primary key (tenant_id, workflow_version_id, node_id, flow_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+create table bpm_core.inclusive_reach (
+  tenant_id           text collate "C" not null default '',
+  workflow_version_id uuid not null,
+  node_id             text collate "C" not null,
+  reach               bit varying not null,
+  primary key (tenant_id, workflow_version_id, node_id),
+  foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node
+);
+comment on table bpm_core.inclusive_flow is 'The flows into inclusive joins, numbered within their scope so that those of one join are neighbours.';
+comment on column bpm_core.inclusive_flow.node_id is 'The join.';
+comment on column bpm_core.inclusive_flow.place is 'The bit of this flow in inclusive_reach.reach, from 0; first_place is that of the first flow into the same join, flows how many there are.';
+comment on table bpm_core.inclusive_reach is 'Which flows into inclusive joins a token that stands at a node can still reach without passing the join itself; a node without a row reaches none.';
 
 create table bpm_core.workflow_task_binding (
   tenant_id           text collate "C" not null default '',
@@ -352,7 +380,8 @@ create type bpm_core.draft_flow as (
   language         text,
   condition        jsonpath,
   problem          text,
-  ord              integer
+  ord              integer,
+  condition_tree   jsonb
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
 
@@ -370,7 +399,7 @@ create type bpm_core.expression_step as (
   at      integer
 );
 comment on type bpm_core.expression_step is
-  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or, args: […]}, {op: not|empty, arg} or {op: eq|ne|lt|le|gt|ge, left, right}.';
+  'What a parsing function gives back: the tree read and the token after it, or what is wrong and where. A tree is {op: path, path: [names]}, {op: value, value}, {op: and|or|if, args: […]}, {op: not|empty|defined, arg}, {op: eq|ne|lt|le|gt|ge, left, right}, {op: call, name, args: […]}, {op: list, args}, {op: context, keys, args}, {op: member, arg, name}, {op: index, arg, index, first}, {op: some|every|for|filter, var, list, body, weight} or {op: let, var, arg, body}. Only evaluate_tree and write_condition look into it.';
 
 create type bpm_core.graph_index as (
   first_place integer[],

@@ -28,7 +28,7 @@ begin
     flows := array(
       select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
                  case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
-                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord)::bpm_core.draft_flow
+                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow
         from unnest(flows) f
         left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
                                    and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);

@@ -21,6 +21,7 @@ begin
   end if;
   v_text := case v_op
     when 'empty' then bpm_core.write_emptiness(p_tree -> 'arg')
+    when 'defined' then bpm_core.write_typed(p_tree -> 'arg' -> 'path', '')
     when 'path' then bpm_core.write_equality(p_tree, '{"op": "value", "value": true}')
     when 'eq' then bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right')
     when 'ne' then '!(' || bpm_core.write_equality(p_tree -> 'left', p_tree -> 'right') || ')'

@@ -1,6 +1,7 @@
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
+-- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -20,8 +21,15 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_some_ended  boolean;
+  v_inclusive   boolean;
+  v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
+  v_inclusive := exists (
+    select
+      from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
+     cross join lateral (select from bpm_core.inclusive_flow f
+                          where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
@@ -43,9 +51,10 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
         v_joining := v_joining || r_group.arriving;
       end if;
+      v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -55,17 +64,26 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
+    if v_inclusive then
+      v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
+    end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
+    if v_inclusive and cardinality(v_arriving) = 0 then
+      v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
   if cardinality(v_arriving) > 0 then
     perform bpm_core.park_tokens(v_arriving, v_hops);
+    if v_inclusive then
+      perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched)), v_hops);
+    end if;
   end if;
   if cardinality(v_waiting) > 0 then
     perform bpm_core.open_waits(v_waiting);
   end if;
   if cardinality(v_joining) > 0 then
-    perform bpm_core.note_starved_joins((v_joining[1]).tenant_id, array(select j.instance_id from unnest(v_joining) j));
+    perform bpm_core.note_starved_joins(v_joining);
   end if;
 end
 $$;

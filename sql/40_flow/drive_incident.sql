@@ -39,7 +39,8 @@ begin
   if p_incident.code = 'InboxPoisoned' then
     perform bpm_core.revive_inbox(p_incident);
   elsif p_incident.code = 'JoinStarved' then
-    perform bpm_core.note_starved_joins(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
+    perform bpm_core.note_starved_joins(array[row(p_incident.tenant_id, p_incident.workflow_instance_id, null, (p_incident.detail ->> 'scope')::uuid, null, null,
+                                                  null, null)::bpm_core.moving]);
   end if;
 end
 $$;

@@ -28,6 +28,8 @@ begin
   end;
   if v_count = 1 then
     perform bpm_core.open_incidents(array[row(p_arriving[1], 'AdvanceFailed', v_error, null)::bpm_core.trouble]);
+    -- It stands somewhere else than before, so that an inclusive join may wait for it no longer.
+    perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(p_arriving));
   else
     -- Halving costs a logarithm of subtransactions when one token among many is bad.
     perform bpm_core.drive_isolated(p_arriving[ : v_count / 2]);

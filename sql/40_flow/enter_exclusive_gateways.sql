@@ -21,8 +21,9 @@ begin
         select f.flow_id, f.condition_source, e.verdict
           from bpm_core.workflow_flow f
          cross join lateral (
-           select case when f.condition is null then true
-                       else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+           select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
+                       when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
+                       else true end) e(verdict)
          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id
            and e.verdict is not false
          order by f.ord

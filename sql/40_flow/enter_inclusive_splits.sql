@@ -25,8 +25,9 @@ begin
               (array_agg(f.condition_source order by f.ord) filter (where e.verdict is null))[1] as source
          from bpm_core.workflow_flow f
         cross join lateral (
-          select case when f.condition is null then true
-                      else jsonb_path_match(v.variables, f.condition, f.condition_constants, true) end) e(verdict)
+          select case when f.condition is not null then jsonb_path_match(v.variables, f.condition, f.condition_constants, true)
+                      when f.condition_tree is not null then bpm_core.evaluate_condition(f.condition_tree, v.variables)
+                      else true end) e(verdict)
         where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id) c)
   select array_agg(c.token) filter (where c.unsure is null and c.flows is not null),
          array_agg(bpm_core.gateway_trouble(c.token, c.unsure, c.source, c.variables)) filter (where c.unsure is not null or c.flows is null),

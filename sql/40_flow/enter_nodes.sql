@@ -25,6 +25,8 @@ begin
       return bpm_core.enter_inclusive_splits(p_arriving);
     when 'ParallelJoin' then
       return bpm_core.enter_parallel_joins(p_arriving);
+    when 'InclusiveJoin' then
+      return bpm_core.enter_inclusive_joins(p_arriving);
     when 'EndEvent' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then

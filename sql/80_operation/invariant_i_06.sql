@@ -1,4 +1,5 @@
--- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals.
+-- I-06: a join fires once per round, with one token from every distinct incoming flow; join counts equal arrivals. An inclusive join takes one
+-- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -6,7 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
-           n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
+           n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
            (select count(*)
               from bpm_core.parallel_join_arrival a
               join bpm_core.workflow_flow f
@@ -30,7 +31,9 @@ as $$
     left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
-     ('expected is not the number of incoming flows', r.expected is distinct from r.incoming),
+     ('expected is not the number of incoming flows',
+      case when r.kind = 'InclusiveJoin' then r.expected > r.incoming else r.expected is distinct from r.incoming end),
+     ('an inclusive join that did not fire keeps a round', r.kind = 'InclusiveJoin' and not r.fired),
      ('complete, but did not fire', r.joined = r.expected and not r.fired),
      ('fired not once', r.recorded and coalesce(f.times, 0) <> r.fired::integer)) x(rule, broken)
    where x.broken
@@ -43,4 +46,11 @@ as $$
                        from bpm_core.parallel_join j
                       where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
                         and j.node_id = a.node_id and j.round = a.round)
+     and not exists (select
+                       from bpm_core.inclusive_join j
+                      where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id
+                        and j.node_id = a.node_id and j.round <= a.round)
+  union all
+  select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
+    from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
 $$;

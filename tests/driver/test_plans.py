@@ -66,7 +66,14 @@ PROCESS = """
     <intermediateCatchEvent id="pause"><timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition></intermediateCatchEvent>
     <sequenceFlow id="f-paused" sourceRef="pause" targetRef="join"/>
     <parallelGateway id="join"/>
-    <sequenceFlow id="f-check" sourceRef="join" targetRef="check"/>
+    <sequenceFlow id="f-some" sourceRef="join" targetRef="some"/>
+    <inclusiveGateway id="some"/>
+    <sequenceFlow id="f-one" sourceRef="some" targetRef="together"/>
+    <sequenceFlow id="f-two" sourceRef="some" targetRef="settle"/>
+    <serviceTask id="settle"/>
+    <sequenceFlow id="f-settled" sourceRef="settle" targetRef="together"/>
+    <inclusiveGateway id="together"/>
+    <sequenceFlow id="f-check" sourceRef="together" targetRef="check"/>
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
@@ -96,6 +103,8 @@ PREFIX = {
     "delivery_attempt_pkey": 2,
     "parallel_join_pkey": 2,
     "parallel_join_arrival_pkey": 2,
+    "inclusive_join_pkey": 3,
+    "inclusive_flow_pkey": 2,
     "workflow_flow_pkey": 3,
     "process_workflow_binding_pkey": 2,
     "process_version_definition_id_version_tenant_id_key": 1,
@@ -106,6 +115,7 @@ PREFIX = {
     "approval_record_workflow_instance_id_node_id_token_id_visit_key": 1,
     "approval_pending_effect": 1,
     "token_of_instance": 1,
+    "token_of_scope": 1,
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
@@ -164,6 +174,7 @@ class Drive:
         self.rows("select bpm.advance_clock('1 day')")  # timers, leases, messages and commands
         for _ in range(3):
             self.tick()
+        self.complete(self.claim(["settle"], n))
         if people:
             self.people(n)
         self.complete(self.claim(["close"], n))

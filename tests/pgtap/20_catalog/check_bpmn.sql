@@ -80,7 +80,7 @@ select is(pg_temp.faults(replace(pg_temp.choice('default="f1"', '', ''), 'exclus
 -- conditions
 select is(pg_temp.faults(pg_temp.choice('default="f2"', '<conditionExpression>${x +}</conditionExpression>', '')), '{"InvalidCondition f1"}', 'InvalidCondition');
 select is(pg_temp.message(pg_temp.choice('default="f2"', '<conditionExpression>${x +}</conditionExpression>', ''), 'InvalidCondition'),
-  'Condition of sequence flow "f1" cannot be read: + is not understood here (position 5).', 'with the position');
+  'Condition of sequence flow "f1" cannot be read: it ends where a value should stand (position 6).', 'with the position');
 select is((select c.node_id from bpm.check_bpmn(pg_temp.choice('default="f2"', '<conditionExpression>${x +}</conditionExpression>', '')) c), 'g', 'and the gateway');
 select is(pg_temp.faults(pg_temp.choice('default="f2"', '', '<conditionExpression>${nonsense (}</conditionExpression>')), '{"ExclusiveGatewayNoDefault g"}', 'the condition of a default is not looked at');
 

@@ -50,6 +50,15 @@ select is((select array_agg(t.kind || to_char(t.scheduled_at, ' DD HH24:MI') ord
   '{"Cycle 01 13:00","Cron 02 00:00"}', 'of either kind');
 select is((select array_agg(i.detail ->> 'value' order by i.detail ->> 'value' collate "C") from bpm.incident i where i.code = 'InvalidTimer' and i.node_id = 'work'), '{"","0 0 31 2 *","every hour"}', 'or an incident');
 
+-- Expressions that do more than name a variable
+select test.deploy('computed', test.timer('wait', '<timeDuration>PT${minutes + 1}M</timeDuration>') || test.timer('wait2', '<timeDate>= now() + duration(patience)</timeDate>') || '<endEvent id="end"/>' || test.flows('start>wait', 'wait>wait2', 'wait2>end')) \gset
+select bpm.set_clock('2031-06-01 12:30:00Z') is not null as set \gset
+select test.start('computed', '{"minutes": 4, "patience": "P1D"}') as x \gset
+select is(test.incidents(:'x')::text || pg_temp.timers(:'x'), '{}{"Scheduled 06-01 12:35 1"}', 'a text with an expression in it');
+select bpm.set_clock('2031-06-01 12:36:00Z') is not null as set, bpm.run_until_idle() as done \gset
+select is(pg_temp.timers(:'x'), '{"Fired 06-01 12:35 1","Scheduled 06-02 12:36 1"}', 'a calculation');
+select bpm.set_clock('2031-06-01 12:00:01Z') is not null as set \gset
+
 -- Downtime of three and a half days: Once, All, Skip
 select count(test.deploy(x.code, pg_temp.boundary('0 12 * * *', x.attribute))) as deployed from (values ('miss-once', ''), ('miss-all', 'bpm:catchUp="All"'), ('miss-skip', 'bpm:catchUp="Skip"')) x (code, attribute) \gset
 select test.deploy('cycle-skip', pg_temp.boundary('R5/PT24H', 'bpm:catchUp="Skip"')) \gset

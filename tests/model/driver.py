@@ -1,0 +1,469 @@
+"""Drives instances in the engine from several sessions at once; the reference follows.
+
+Several threads claim, complete, fail, throw, tick and send messages at random. Between rounds all
+of them stand still; then what the engine's history says came from outside is told to the reference
+in the order the engine did it, and both must be in the same place: tokens, what is offered and
+waited for, variables, nodes passed, status.
+
+History is believed for the order only. What was answered is compared with what was sent, and what
+the engine did with it is worked out anew.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import psycopg
+from tests.model import bpmn
+from tests.model.generator import CODES, GIVEN, NAMES
+from tests.model.graph import Graph
+from tests.model.reference import BEHIND, Decision, Disagreement, Interpreter
+from tests.races.kit import Row, Session
+from tests.support.database import TestDatabase
+
+SESSIONS = 3
+GRAPHS_PER_FILE = 10
+ROUNDS = 60
+PATIENCE = 8
+"""How often a task is done in one instance before loops are left."""
+
+KNOWN = 0.9
+"""How often a variable that conditions read is there from the start."""
+
+PASSED = {
+    *("InstanceStarted", "TokenMoved", "FlowChosen", "TokenForked", "JoinFired", "TokenCompleted"),
+    *("TaskCompleted", "TimerFired", "MessageReceived", "SignalReceived", "ErrorCaught"),
+}
+"""History of a token that goes on from a node, or ends there."""
+
+HISTORY = """
+select h.workflow_instance_id::text as instance, h.seq, h.xmin::text as writer, h.kind::text,
+       h.token_id::text as token, h.node_id as node, h.detail, t.scope_id::text as scope
+  from bpm_core.history_event h
+  left join bpm_core.token t on t.tenant_id = h.tenant_id and t.id = h.token_id
+ where h.seq > %s
+ order by h.seq
+"""
+STANDING = """
+select k.workflow_instance_id::text as instance, k.node_id as name, count(*)::int as times
+  from bpm_core.token k
+ where k.state not in ('Completed', 'Terminated')
+ group by 1, 2
+"""
+OFFERS = """
+select x.instance, x.name, count(*)::int as times
+  from (select t.workflow_instance_id::text as instance, 'task ' || t.node_id as name
+          from bpm_core.task_instance t where t.state not in ('Completed', 'Cancelled')
+        union all
+        select t.workflow_instance_id::text, 'timer ' || t.node_id
+          from bpm_core.timer t where t.status = 'Scheduled'
+        union all
+        select s.workflow_instance_id::text, 'wait ' || s.node_id
+          from bpm_core.subscription s where s.state = 'Open') x
+ group by 1, 2
+"""
+INSTANCES = """
+select i.workflow_instance_id::text as instance, i.status, i.variables,
+       exists (select from bpm.incident o where o.workflow_instance_id = i.workflow_instance_id
+                and o.state = 'Open' and o.code = 'JoinStarved') as starved
+  from bpm.instance i
+"""
+STUCK = """
+select i.workflow_instance_id::text as instance, i.node_id as name, count(*)::int as times
+  from bpm.incident i where i.state = 'Open' and i.code <> 'JoinStarved' group by 1, 2
+"""
+TO_MEND = """
+select i.incident_id, i.process_instance_id, i.code from bpm.incident i
+ where i.state = 'Open' and i.code <> 'JoinStarved' order by i.incident_id limit %s
+"""
+
+
+@dataclass
+class Case:
+    """One instance: in the engine, and as the reference has it."""
+
+    graph: Graph
+    instance: str
+    key: str
+    variables: Row
+    reference: Interpreter | None = None
+    passed: Counter[str] = field(default_factory=Counter)
+    told: list[Any] = field(default_factory=list)
+
+
+def drawn_name(node: str) -> str:
+    """A node as the reference calls it: what is implied behind a node has no name of its own."""
+    return re.sub(":(inclusive|choice|split)$", BEHIND, node)
+
+
+class Crowd:
+    """The sessions and what they did."""
+
+    def __init__(self, database: TestDatabase, graphs: Sequence[Graph], seed: str) -> None:
+        self.database = database
+        self.graphs = {graph.code: graph for graph in graphs}
+        self.nodes = {node.id: node for graph in graphs for node in graph.nodes.values()}
+        self.seed = seed
+        self.chance = random.Random(seed)
+        self.observer = Session(database)
+        self.sessions = [Session(database) for _ in range(SESSIONS)]
+        self.cases: dict[str, Case] = {}
+        self.sent: dict[str, list[Row]] = defaultdict(list)
+        self.accepted: dict[str, Row] = {}
+        self.late: list[Row] = []
+        self.done: Counter[tuple[str, str]] = Counter()
+        self.calls: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.seen = 0
+        self.lock = threading.Lock()
+
+    def close(self) -> None:
+        """End all sessions."""
+        for session in [*self.sessions, self.observer]:
+            session.__exit__()
+
+    # -- beginning --------------------------------------------------------------------------
+
+    def clean(self) -> None:
+        """Forget all instances of before."""
+        self.observer.do(
+            "truncate bpm_core.business_case, bpm_core.process_instance, bpm_core.message,"
+            " bpm_core.inbox, bpm_core.idempotency_key, bpm_core.history_event, bpm_core.execution,"
+            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival cascade"
+        )
+
+    def deploy(self) -> None:
+        """Deploy the graphs, several per file."""
+        graphs = list(self.graphs.values())
+        for n in range(0, len(graphs), GRAPHS_PER_FILE):
+            text = bpmn.file(graphs[n : n + GRAPHS_PER_FILE])
+            self.observer.do("select from bpm.deploy_bpmn(%s)", text)
+
+    def start(self, times: int) -> None:
+        """Start instances of each graph, all in one call."""
+        items: list[Row] = [
+            {
+                "code": graph.code,
+                "business_key": f"{graph.code}/{n}",
+                "variables": {
+                    name: self.chance.randint(0, 9)
+                    for name in GIVEN
+                    if self.chance.random() < KNOWN
+                },
+            }
+            for graph in self.graphs.values()
+            for n in range(times)
+        ]
+        self.seen = self.observer.one(
+            "select coalesce(max(h.seq), 0) as seq from bpm_core.history_event h"
+        )["seq"]
+        rows = self.observer.do("select * from bpm.start_processes(%s)", json.dumps(items))
+        for item, row in zip(items, rows, strict=True):
+            assert row["outcome"] == "Done", (item, row)
+            instance = str(row["workflow_instance_id"])
+            self.cases[instance] = Case(
+                self.graphs[item["code"]], instance, item["business_key"], item["variables"]
+            )
+
+    # -- what sessions do -------------------------------------------------------------------
+
+    def round(self, calls: int, *, kills: bool = False) -> None:
+        """Every session does something at random, all at once; then all stand still."""
+        wrong: list[BaseException] = []
+
+        def work(session: Session, chance: random.Random) -> None:
+            acts: list[Callable[[Session, random.Random], None]] = [
+                *(self.work, self.work, self.work, self.persons, self.tick, self.post, self.mend)
+            ]
+            try:
+                for _ in range(calls):
+                    chance.choice(acts)(session, chance)
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [
+            threading.Thread(target=work, args=(s, random.Random(self.chance.random())))
+            for s in self.sessions
+        ]
+        for thread in threads:
+            thread.start()
+        while kills and any(thread.is_alive() for thread in threads):
+            self.observer.do(
+                "select pg_terminate_backend(a.pid) from pg_stat_activity a"
+                " where a.pid = %s and a.state = 'active'",
+                self.chance.choice(self.sessions).pid,
+            )
+        for thread in threads:
+            thread.join()
+        if wrong:
+            raise wrong[0]
+
+    def call(self, session: Session, query: str, *params: Any) -> list[Row]:
+        """A call; busy locks and refusals are answers: no rows."""
+        name = query.split("bpm.")[1].split("(")[0].split(" ")[0]
+        with self.lock:
+            self.calls[name] += 1
+        try:
+            return session.do(query, *params)
+        except psycopg.OperationalError:
+            if not session.conn.closed:
+                raise
+            with self.lock:
+                self.calls["killed"] += 1
+            session.reconnect()
+            return []
+        except psycopg.DatabaseError as error:
+            if (error.sqlstate or "").startswith("BP4") or error.sqlstate in ("55P03", "40P01"):
+                return []
+            raise
+
+    def answer(self, task: Row, chance: random.Random) -> Row:
+        """What a worker says of a task; kept, since nobody may learn whether it arrived."""
+        node = self.nodes[task["node_id"]]
+        variables: Row = {name: chance.randint(0, 9) for name in node.writes}
+        with self.lock:
+            self.done[str(task["workflow_instance_id"]), node.id] += 1
+            if self.done[str(task["workflow_instance_id"]), node.id] > PATIENCE:
+                variables = dict.fromkeys(variables, 9)
+            self.sent[str(task["task_id"])].append(variables)
+        return variables
+
+    def work(self, session: Session, chance: random.Random) -> None:
+        """Claim some tasks; complete most of them, in one call; the rest goes another way."""
+        tasks = self.call(
+            session,
+            "select * from bpm.claim_tasks('w', %s, %s, '6 minutes')",
+            [bpmn.TASK_TYPE],
+            chance.choice((1, 3, 10, 30)),
+        )
+        items = []
+        for task in tasks:
+            held = {"task_id": str(task["task_id"]), "fencing_token": task["fencing_token"]}
+            codes = [b.rule for b in self._catchers(task["node_id"])]
+            if chance.random() < (0.4 if codes else 0.03):
+                code = (chance.choice(codes) if codes else "") or chance.choice(CODES)
+                variables = self.answer(task, chance)
+                args = (*held.values(), code, json.dumps(variables))
+                self.call(session, "select * from bpm.throw_error(%s, %s, %s, null, %s)", *args)
+            elif chance.random() < 0.05:
+                failed = json.dumps(
+                    [
+                        {
+                            **held,
+                            "error": "no",
+                            "retryable": chance.random() < 0.7,
+                            "retry_in_seconds": 0,
+                        }
+                    ]
+                )
+                self.call(session, "select * from bpm.fail_tasks(%s)", failed)
+            elif chance.random() < 0.05:
+                self.call(session, "select * from bpm.release_tasks(%s)", json.dumps([held]))
+            else:
+                items.append({**held, "variables": self.answer(task, chance)})
+        chance.shuffle(items)
+        # Some answers come later: in time, too late for their lease, or for their task.
+        with self.lock:
+            self.late += items[: len(items) // 10]
+            del items[: len(items) // 10]
+            if self.late and chance.random() < 0.2:
+                items.append(self.late.pop(chance.randrange(len(self.late))))
+        for row in self.call(session, "select * from bpm.complete_tasks(%s)", json.dumps(items)):
+            if row["outcome"] == "Completed":
+                with self.lock:
+                    self.accepted[str(row["task_id"])] = row
+
+    def _catchers(self, node: str) -> list[Any]:
+        graph = self.graphs[node.split("_")[0]]
+        return [b for b in graph.boundaries(node) if b.kind == "error-boundary"]
+
+    def persons(self, session: Session, chance: random.Random) -> None:
+        """People answer some of their tasks."""
+        for task in self.call(
+            session,
+            "select t.task_id, t.node_id, t.workflow_instance_id from bpm.task t"
+            " where t.task_type = 'bpm:user' and t.state = 'Ready' limit %s",
+            chance.choice((1, 5, 20)),
+        ):
+            variables = json.dumps(self.answer(task, chance))
+            self.call(
+                session,
+                "select * from bpm.complete_user_task(%s, %s)",
+                *(str(task["task_id"]), variables),
+            )
+
+    def tick(self, session: Session, chance: random.Random) -> None:
+        """Do what is due."""
+        self.call(session, "select * from bpm.tick(%s)", chance.choice((1, 5, 100)))
+
+    def post(self, session: Session, chance: random.Random) -> None:
+        """Send messages: to waits that are there, and at random, kept for a while or not."""
+        waits = self.call(
+            session,
+            "select s.name, s.correlation_key from bpm_core.subscription s, bpm.api_version() v"
+            " where s.state = 'Open' limit 100",
+        )
+        keys = [(row["name"], row["correlation_key"]) for row in waits]
+        keys = chance.sample(keys, min(len(keys), chance.choice((1, 5, 20))))
+        cases = list(self.cases.values())
+        keys += [(chance.choice(NAMES), chance.choice(cases).key) for _ in range(2)]
+        for name, key in keys:
+            payload = {chance.choice(GIVEN): chance.randint(0, 9)}
+            self.call(
+                session,
+                "select * from bpm.correlate_message(%s, %s, %s, %s::interval)",
+                *(name, key, json.dumps(payload), chance.choice(("0", "0", "1 hour"))),
+            )
+
+    def mend(self, session: Session, chance: random.Random) -> None:
+        """Somebody looks after incidents; not always is anything mended first."""
+        for row in self.call(session, TO_MEND, chance.choice((1, 5, 20))):
+            if row["code"] == "ConditionUndecidable" and chance.random() < 0.8:
+                values = json.dumps({name: chance.randint(0, 9) for name in GIVEN})
+                self.call(
+                    session,
+                    "select * from bpm.set_variables(%s, %s)",
+                    *(str(row["process_instance_id"]), values),
+                )
+            self.call(session, "select * from bpm.resolve_incident(%s)", str(row["incident_id"]))
+
+    # -- comparing --------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Tell the reference what came from outside since the last time, in order."""
+        rows = self.observer.do(HISTORY, self.seen)
+        if rows:
+            self.seen = rows[-1]["seq"]
+        by_instance = defaultdict(list)
+        for row in rows:
+            if row["instance"] in self.cases:
+                by_instance[row["instance"]].append(row)
+        for instance, own in by_instance.items():
+            self._follow(self.cases[instance], own)
+
+    def _follow(self, case: Case, rows: list[Row]) -> None:
+        for row in rows:
+            self.kinds[row["kind"]] += 1
+            if row["kind"] in PASSED and not (row["kind"] == "TokenCompleted" and row["detail"]):
+                case.passed[row["node"]] += 1
+        told = [(row, decision) for row in rows if (decision := self.decision(row)) is not None]
+        if case.reference is None:
+            case.reference = Interpreter(case.graph, case.variables)
+        for _, group in groupby(told, key=lambda t: (t[0]["writer"], t[0]["kind"])):
+            decisions = [decision for _, decision in group]
+            case.told.append(decisions)
+            case.reference.apply(decisions)
+
+    def decision(self, row: Row) -> Decision | None:
+        """What a row of history says came from outside; ``None``: it follows from the rest."""
+        detail = row["detail"] or {}
+        kinds = {
+            "TaskCompleted": "task",
+            "ErrorThrown": "error",
+            "TimerFired": "event",
+            "MessageReceived": "event",
+            "SignalReceived": "event",
+            "VariablesSet": "variables",
+            "TaskFailed": "failed",
+            "TaskRequeued": "revived",
+            "TokenResumed": "revived",
+        }
+        if row["kind"] not in kinds:
+            return None
+        variables = detail.get("variables") or {}
+        task = str(detail.get("task"))
+        answers = row["kind"] in ("TaskCompleted", "ErrorThrown")
+        if answers and variables not in self.sent[task]:
+            raise Disagreement(f"{row} was never sent, only {self.sent[task]}")
+        if answers:
+            self.accepted.pop(task, None)
+        code = detail.get("error")
+        return Decision(
+            kinds[row["kind"]],  # type: ignore[arg-type]
+            drawn_name(row["node"] or ""),
+            row["token"] or "",
+            row["scope"] or "",
+            variables,
+            str(code.get("code") or "") if isinstance(code, dict) else "",
+        )
+
+    def compare(self) -> None:
+        """Engine and reference are in the same place, everywhere."""
+        standing, offers = self._counted(STANDING), self._counted(OFFERS)
+        stuck = self._counted(STUCK)
+        for row in self.observer.do(INSTANCES):
+            case = self.cases.get(str(row["instance"]))
+            if case is None or case.reference is None:
+                continue
+            reference = case.reference
+            drawn = case.graph.nodes
+            pairs = {
+                "status": (row["status"], reference.status),
+                "tokens": (standing[case.instance], reference.standing()),
+                "offers": (offers[case.instance], reference.offers()),
+                "stuck": (stuck[case.instance], reference.stuck()),
+                "variables": (row["variables"], reference.variables),
+                "passed": (
+                    Counter({n: c for n, c in case.passed.items() if n in drawn}),
+                    reference.passed,
+                ),
+                "starved": (row["starved"], reference.starved()),
+            }
+            wrong = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+            if wrong:
+                raise Disagreement(f"{case.instance}: engine, reference: {wrong}")
+        if self.accepted:
+            raise Disagreement(f"accepted, but not in the history: {self.accepted}")
+
+    def _counted(self, query: str) -> dict[str, Counter[str]]:
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in self.observer.do(query):
+            found[row["instance"]][drawn_name(row["name"])] = row["times"]
+        return found
+
+    # -- all of it --------------------------------------------------------------------------
+
+    def run(self, times: int, *, kills: bool = False) -> None:
+        """From deploying to the end of every instance, comparing after every round. ``kills``: in
+        some rounds backends are terminated in the middle of what they do."""
+        self.clean()
+        self.deploy()
+        self.start(times)
+        rounds = ROUNDS * (4 if kills else 1)
+        for n in range(rounds):
+            self.round(6, kills=kills and n % 3 == 0)
+            self.observer.do("select bpm.run_until_idle()")
+            self.follow()
+            self.compare()
+            if self.idle():
+                return
+            if n % 2:
+                self.observer.do("select bpm.advance_clock(%s)", f"{self.chance.randint(1, 3)} min")
+        left = {
+            case.instance: dict(case.reference.offers())
+            for case in self.cases.values()
+            if case.reference is not None and case.reference.offers()
+        }
+        raise Disagreement(f"still running after {rounds} rounds: {left}")
+
+    def outcomes(self) -> Counter[str]:
+        """How the instances ended: a status each, and ``starved``."""
+        references = [case.reference for case in self.cases.values() if case.reference is not None]
+        ended = Counter(reference.status for reference in references)
+        ended["starved"] = sum(reference.starved() for reference in references)
+        return ended
+
+    def idle(self) -> bool:
+        """Whether nothing is left to do anywhere but what nobody can do."""
+        return not any(
+            case.reference is None or case.reference.offers() or case.reference.stuck()
+            for case in self.cases.values()
+        )
