@@ -26,7 +26,7 @@ begin
       case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' when 'WrongState' then 'BP409' else 'BP422' end, r_done.message,
       jsonb_build_object('code', p_code, 'version', p_version, 'outcome', r_done.outcome),
       case r_done.outcome when 'NotFound' then 'See the view bpm.definition; deploy with bpm.deploy_bpmn.'
-                          when 'WrongState' then 'The view bpm.start_event lists what starts it; see correlate_message and broadcast_signal.'
+                          when 'WrongState' then 'The view bpm.start_event lists what starts it.'
                           when 'Conflict' then 'Use a fresh key, or repeat the request unchanged.' end);
   end if;
   return query select r_done.process_instance_id, r_done.workflow_instance_id, r_done.status, r_done.is_new;

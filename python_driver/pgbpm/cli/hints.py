@@ -12,6 +12,7 @@ from pgbpm.errors import PgbpmError
 DENIED = "42501"
 
 _COMMANDS = {
+    "broadcast_signal": "pgbpm signal",
     "cancel_process": "pgbpm cancel",
     "check_bpmn": "pgbpm check",
     "command": "pgbpm outbox",
@@ -32,6 +33,7 @@ _COMMANDS = {
     "requeue_dead_letter": "pgbpm dead-letters requeue",
     "resolve_incident": "pgbpm incidents resolve",
     "set_variables": "pgbpm set",
+    "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
     "task": "pgbpm tasks",
 }

@@ -153,5 +153,25 @@ select is(pg_temp.faults(pg_temp.message('a', '')), array['UnknownReference a: s
 select is((select array_agg(f.code) from bpm.check_bpmn(test.bpmn('x', '<receiveTask id="r" messageRef="m" instantiate="true"/><endEvent id="e"/>' || test.flows('r>e'), '<message id="m" name="m"/>')) f where f.severity = 'fault'), '{NoStartEvent,UnsupportedElement,OrphanNode}', 'a receive task that instantiates');
 
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
+
+-- What the audit would notice
+select pg_temp.deploy(pg_temp.file('audit', pg_temp.message('by_message', 'm2') || pg_temp.timer('<timeCycle>R/PT1H</timeCycle>') || pg_temp.timer('<timeDuration>PT0S</timeDuration>', 'used'))) as v \gset
+select pg_temp.deploy(pg_temp.file('audit', pg_temp.message('by_message', 'm2') || pg_temp.timer('<timeCycle>R/PT1H</timeCycle>') || pg_temp.timer('<timeDuration>PT0S</timeDuration>', 'used'), 'again')) as v \gset
+select bpm.run_until_idle() as done \gset
+select is_empty($$select * from bpm.check_invariants('')$$, 'nothing yet');
+create function pg_temp.version(p_version integer) returns uuid language sql as
+$$ select v.id from bpm_core.process_definition d join bpm_core.process_version v on v.definition_id = d.id where d.code = 'audit' and v.version = p_version $$;
+select test.breaks($$update bpm_core.subscription set state = 'Closed' where process_version_id = pg_temp.version(2)$$, '{I-11}', 'a start event that waits for nothing');
+select test.breaks($$update bpm_core.subscription set state = 'Open' where process_version_id = pg_temp.version(1)$$, '{I-11}', 'one of an old version that waits');
+select test.breaks($$update bpm_core.subscription set name = 'x' where process_version_id = pg_temp.version(2)$$, '{I-11}', 'one that waits for something else');
+select test.breaks($$insert into bpm_core.subscription (id, process_version_id, node_id, kind, name, created_at) select bpm_core.new_id(), pg_temp.version(2), 'by_message', 'Message', 'order-2', now()$$, '{I-11}', 'one that waits twice');
+select test.breaks($$update bpm_core.subscription set node_id = 'x' where process_version_id = pg_temp.version(2)$$, '{I-11,I-27}', 'no such start event');
+select test.breaks($$update bpm_core.timer set status = 'Cancelled' where process_version_id = pg_temp.version(2) and status = 'Scheduled'$$, '{I-10}', 'a start timer that is lost');
+select test.breaks($$update bpm_core.timer set status = 'Scheduled' where process_version_id = pg_temp.version(1) and status = 'Cancelled'$$, '{I-10}', 'one of an old version that is due');
+select test.breaks($$update bpm_core.timer set status = 'Scheduled' where process_version_id = pg_temp.version(2) and status = 'Fired'$$, '{I-10}', 'one that has fired is due again');
+select test.breaks($$update bpm_core.timer set status = 'Fired' where process_version_id = pg_temp.version(2) and status = 'Scheduled'$$, '{I-10}', 'one that fired and started nothing');
+select test.breaks($$update bpm_core.process_definition set archived_at = now() where code = 'audit'$$, '{I-10,I-11}', 'a process that is archived and still waits');
+select test.breaks($$update bpm_core.message set started_id = bpm_core.new_id() where started_id is not null$$, '{I-27}', 'a message that started nothing');
+
 select * from finish();
 rollback;
