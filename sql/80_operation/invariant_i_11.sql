@@ -1,5 +1,6 @@
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node.
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -29,4 +30,8 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
+           jsonb_build_object('instance_status', h.status, 'state', h.state))
+    from bpm_core.held_astray(p_tenant_id) h
 $$;
