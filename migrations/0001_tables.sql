@@ -739,7 +739,7 @@ create index token_of_instance on bpm_core.token (workflow_instance_id);
 create index token_of_scope on bpm_core.token (scope_id) where scope_id <> '00000000-0000-0000-0000-000000000000';
 create index token_ready on bpm_core.token (tenant_id, ready_at, id) where state = 'Ready';
 comment on table bpm_core.token is 'A place of execution, moving from node to node. Written where it rests, forks or ends. No index on the other live states: the planner misuses it.';
-comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by. Apart from updated_at so that ordinary moves touch no indexed column.';
+comment on column bpm_core.token.ready_at is 'When tick may go on with a parked token; what the picker orders by; infinity: set aside until its instance is resumed. Apart from updated_at so that ordinary moves touch no indexed column.';
 comment on column bpm_core.token.visit is 'Grows each time the token comes to rest, so that tasks and approvals of an earlier visit are not mistaken for this one.';
 comment on column bpm_core.token.steps is 'Hops made since it last rested; past the loop budget an incident.';
 comment on column bpm_core.token.via_flow_id is 'The flow it came over; a Ready token enters node_id over it when tick goes on with it.';
@@ -883,7 +883,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Sweep')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -892,7 +892,9 @@ create table bpm_core.inbox (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
 -- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
+create index inbox_of_target on bpm_core.inbox (target_id, id);
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
+comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';
 
 create table bpm_core.incident (
   tenant_id            text collate "C" not null default '',
@@ -930,7 +932,7 @@ create type bpm_core.slot_scan as (
   position bpm_core.pick_position);
 create type bpm_core.claimed_task as (
   slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
-  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
 create type bpm_core.answer as (

@@ -16,11 +16,11 @@ begin
     select t.tenant_id, t.id
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
                           where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
-     where t.status = 'Scheduled' and t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and not n.interrupting
+     where t.status = 'Scheduled' and t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and not n.interrupting and w.status = 'Running'
        and t.scheduled_at < p_now - interval '1 minute'),
   passed as (
     update bpm_core.timer t

@@ -16,9 +16,9 @@ begin
   with parked as materialized (
     select t.tenant_id, t.id, t.version
       from unnest(p_tokens) k(id)
-     cross join lateral (select t.tenant_id, t.id, t.version, t.state from bpm_core.token t
+     cross join lateral (select t.tenant_id, t.id, t.version, t.state, t.ready_at from bpm_core.token t
                           where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
-     where t.state = 'Ready'),
+     where t.state = 'Ready' and t.ready_at < 'infinity'),
   claimed as (
     -- The version stands for the state seen: every move of a token raises it.
     update bpm_core.token t

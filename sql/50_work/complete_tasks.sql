@@ -1,4 +1,5 @@
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
+-- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
 -- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status.
@@ -16,15 +17,18 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  v_answers  bpm_core.answer[];
-  v_accepted bpm_core.accepted[];
+  v_answers   bpm_core.answer[];
+  v_suspended uuid[];
+  v_accepted  bpm_core.accepted[];
+  v_going     bpm_core.accepted[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, bpm_core.now());
-  if cardinality(v_accepted) > 0 then
-    perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
+  if cardinality(v_going) > 0 then
+    perform bpm_core.continue_accepted(p_tenant_id, v_going);
   end if;
   return query
   select a.item, a.task_id,

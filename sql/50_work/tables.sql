@@ -12,7 +12,7 @@ create type bpm_core.slot_scan as (
   position bpm_core.pick_position);
 create type bpm_core.claimed_task as (
   slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
-  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb);
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
 create type bpm_core.answer as (

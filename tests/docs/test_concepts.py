@@ -16,7 +16,7 @@ PICTURES = [block.text for block in blocks(PAGE) if block.text.startswith("state
 KINDS = [
     ("process_status", set()),
     ("token_state", set()),
-    ("task_state", {"Held"}),  # comes with suspending
+    ("task_state", set()),
     ("approval_status", {"Expired"}),  # comes with deadlines
     ("command_state", {"Reconciling"}),  # comes with probes
     ("message_state", set()),

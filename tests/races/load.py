@@ -277,6 +277,8 @@ def deploy_everything(database: TestDatabase) -> None:
         " p_max_attempts => 50)"
     )
     kit.deploy(database, EVERYTHING)
+    # Suspending and resuming in the smallest steps, so that others come in between.
+    database.rows("select bpm.set_setting('engine.sweep_batch_size', '1')")
 
 
 class Everything:
@@ -418,7 +420,7 @@ class Everything:
                 kept = kept[size:]
 
     def person(self, session: Session, chance: random.Random) -> None:
-        """Decides, completes user tasks, resolves incidents, requeues, now and then cancels."""
+        """Decides, completes user tasks, resolves, requeues, suspends, resumes, cancels."""
         looks = {
             "select * from bpm.decide_approval(%s, 'Approved')": "select a.approval_id as id"
             " from bpm.approval a where a.status = 'Pending' limit 5",
@@ -434,10 +436,14 @@ class Everything:
             " from bpm.instance i where i.status = 'Running' order by md5(i::text) limit 1",
             "select * from bpm.reconcile_command(%s, 'Sent')": "select c.command_id as id"
             " from bpm.command c where c.state = 'Unknown' limit 1",
+            "select * from bpm.suspend_process(%s)": "select i.process_instance_id as id"
+            " from bpm.instance i where i.status = 'Running' order by md5(i::text) limit 2",
+            "select * from bpm.resume_process(%s)": "select i.process_instance_id as id"
+            " from bpm.instance i where i.status = 'Suspended' order by md5(i::text) limit 3",
         }
         calls = list(looks)
         for _ in range(self.rounds):
-            call = chance.choices(calls, [5, 2, 5, 3, 2, 1, 1])[0]
+            call = chance.choices(calls, [5, 2, 5, 3, 2, 1, 1, 3, 4])[0]
             for row in self.crowd.call(session, looks[call]) or []:
                 if self.crowd.call(session, call, row["id"]):
                     self.crowd.count(call.split(".")[1].split("(")[0])
@@ -468,6 +474,8 @@ class Everything:
 def finish(database: TestDatabase, types: Sequence[str]) -> None:
     """Bring everything there is to an end: nothing may be stuck for good."""
     with Session(database) as session:
+        for row in session.do("select i.* from bpm.instance i where i.status = 'Suspended'"):
+            session.do("select from bpm.resume_process(%s)", row["process_instance_id"])
         for _ in range(200):
             session.do("select bpm.advance_clock('10 minutes')")
             session.do("select bpm.run_until_idle()")

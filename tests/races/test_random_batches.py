@@ -97,14 +97,18 @@ def test_everybody_at_once(
 
 
 MUTANTS = {
-    "no lock": ("bpm_core.lock_instances(text,uuid[])", r"begin.*end", "begin return; end"),
+    "no lock": (
+        "bpm_core.lock_instances(text,uuid[])",
+        r"begin.*end",
+        "begin return array[]::uuid[]; end",
+    ),
     "unsorted": (
         "bpm_core.lock_instances(text,uuid[])",
         r"select distinct (p_tenant_id as tenant_id, k.id from \S+ k\(id\) order by)",
         r"select \1 md5(k.id::text || pg_backend_pid()),",
     ),
     "no fence": (
-        "bpm_core.accept_answers(text,bpm_core.answer[],timestamptz)",
+        "bpm_core.accept_answers(text,bpm_core.answer[],uuid[],timestamptz)",
         r"and t.fencing_token = a.fencing_token",
         "",
     ),

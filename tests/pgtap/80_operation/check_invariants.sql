@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(85);
+select plan(92);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -136,6 +136,18 @@ select test.breaks($$
   update bpm_core.workflow_instance set status = 'Running', ended_at = null where id = pg_temp.w('done')$$, '{I-11}', 'running with nothing to do');
 select test.breaks($$update bpm_core.process_instance set status = 'Failed' where id = pg_temp.p('done')$$, '{I-11}', 'another status than its workflow');
 select test.breaks($$delete from bpm_core.subscription where workflow_instance_id = pg_temp.w('open')$$, '{I-11}', 'a wait got lost');
+
+-- I-11: what is held belongs to a suspended instance, and the other way round
+select test.breaks($$update bpm_core.task_instance set state = 'Held' where id = pg_temp.task('fresh', 'reserve')$$, '{I-11}', 'a task held for ever');
+select test.breaks($$update bpm_core.timer set status = 'Held' where workflow_instance_id = pg_temp.w('open') and status = 'Scheduled'$$, '{I-11}', 'a timer held for ever');
+select test.breaks($$update bpm_core.workflow_instance set status = 'Suspended' where id = pg_temp.w('fresh');
+  update bpm_core.process_instance set status = 'Suspended' where id = pg_temp.p('fresh')$$, '{I-11}', 'a task of a suspended instance for the taking');
+select test.breaks($$insert into bpm_core.inbox (id, target_kind, target_id, kind, payload, available_at)
+  values (bpm_core.new_id(), 'WorkflowInstance', pg_temp.w('fresh'), 'Message', '{}', 'infinity')$$, '{I-11}', 'mail set aside for ever');
+select test.breaks($$update bpm_core.workflow_instance set status = 'Suspended' where id = pg_temp.w('fresh')$$, '{I-11}', 'suspended without its process');
+select lives_ok(format('select bpm.suspend_process(%L)', pg_temp.p('fresh')), 'suspended as it should be');
+select is_empty('select * from bpm.check_invariants()', 'that breaks nothing');
+select bpm.resume_process(pg_temp.p('fresh'));
 
 -- I-12: final instances
 select test.breaks($$update bpm_core.token set state = 'Waiting' where id = pg_temp.token('done', 'end')$$, '{I-12,I-14,I-27}', 'a live token');

@@ -1,0 +1,32 @@
+-- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Returns:  integer, how many. Writes: inbox.
+create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  with waiting as materialized (
+    select i.tenant_id, i.id
+      from unnest(p_rows) k(id)
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+                          where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
+       and (w.status = 'Suspended'
+            or w.status = 'Running' and exists (
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+  update bpm_core.inbox i
+     set available_at = 'infinity'
+    from waiting w
+   where i.tenant_id = w.tenant_id and i.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
