@@ -5,6 +5,9 @@ create or replace function bpm_core.publish_starts(p_tenant_id text, p_definitio
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_now      timestamptz := bpm_core.now();
@@ -12,19 +15,27 @@ declare
   v_closed   bpm_core.subscription[];
   v_timers   bpm_core.timer[];
 begin
-  with closed as (
-    update bpm_core.subscription s set state = 'Closed'
-     where s.tenant_id = p_tenant_id and s.process_version_id = any (v_versions) and s.state = 'Open'
+  with open as materialized (
+    select s.tenant_id, s.id
+      from unnest(v_versions) v(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.process_version_id = v.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
     returning s.*)
   select array_agg(c::bpm_core.subscription) into v_closed from closed c;
   -- How each start timer of the version before stands: its last row.
   v_timers := array(
-    select distinct on (t.node_id) t
-      from bpm_core.timer t
-     where t.tenant_id = p_tenant_id and t.process_version_id = p_from
+    select distinct on (t.node_id) t::bpm_core.timer
+      from (select t.* from bpm_core.timer t where t.process_version_id = p_from offset 0) t
+     where t.tenant_id = p_tenant_id
      order by t.node_id, t.id desc);
-  update bpm_core.timer t set status = 'Cancelled'
-   where t.tenant_id = p_tenant_id and t.process_version_id = any (v_versions) and t.status in ('Scheduled', 'Held');
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_versions) v(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.process_version_id = v.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held'))
+  update bpm_core.timer t set status = 'Cancelled' from live l where t.tenant_id = l.tenant_id and t.id = l.id;
   insert into bpm_core.subscription (tenant_id, id, process_version_id, node_id, kind, name, created_at)
   select p_tenant_id, bpm_core.new_id(), p_to, n.node_id, k.kind, n.name,
          coalesce((select min(c.created_at) from unnest(v_closed) c where c.kind = k.kind and c.name = n.name), v_now)

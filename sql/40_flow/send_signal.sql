@@ -31,9 +31,12 @@ begin
   end if;
   v_starts := array(
     select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
-      from bpm_core.subscription s
-     where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
-       and s.process_version_id is not null
+      -- Which of them start something is asked outside: inside, a scan of the index of those would look cheap.
+      from (select s.tenant_id, s.id, s.process_version_id, s.node_id, s.created_at
+              from bpm_core.subscription s
+             where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+            offset 0) s
+     where s.process_version_id is not null
      order by s.created_at, s.id
      limit v_limit);
   if cardinality(v_starts) > 0 then

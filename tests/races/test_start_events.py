@@ -6,6 +6,7 @@ moves, or fires, and the other finds what was left. Tickers never wait for it.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -146,7 +147,7 @@ def test_no_start_is_lost_or_doubled(fresh_database: TestDatabase) -> None:
             positions = None
             while not done.is_set():
                 row = ticker.one("select * from bpm.tick(10, %s)", positions)
-                positions = kit.json.dumps(row["positions"])
+                positions = json.dumps(row["positions"])
 
     with ThreadPoolExecutor(6) as pool:
         tickers = [pool.submit(tick) for _ in range(2)]
