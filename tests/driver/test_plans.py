@@ -37,7 +37,9 @@ SELF = """
     <sequenceFlow id="f1" sourceRef="told" targetRef="end"/>
     <startEvent id="called"><signalEventDefinition signalRef="s"/></startEvent>
     <sequenceFlow id="f2" sourceRef="called" targetRef="end"/>
-    <startEvent id="timed"><timerEventDefinition><timeCycle>R/PT12H</timeCycle></timerEventDefinition></startEvent>
+    <startEvent id="timed">
+      <timerEventDefinition><timeCycle>R/PT12H</timeCycle></timerEventDefinition>
+    </startEvent>
     <sequenceFlow id="f3" sourceRef="timed" targetRef="end"/>
     <endEvent id="end"/>
   </process>

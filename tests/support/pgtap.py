@@ -101,9 +101,9 @@ def files() -> list[Path]:
 def prepare(url: str, tap: PgTapSource) -> None:
     """Load pgTAP and the shared helpers into a database.
 
-    Without autovacuum: every file rolls back, so it would find tables that are empty, and write down
-    that they are. A session that then fills one with thousands of rows in one transaction gets
-    plans for a table of one row.
+    Without autovacuum: every file rolls back, so it would find tables that are empty, and write
+    down that they are. A session that then fills one with thousands of rows in one transaction
+    gets plans for a table of one row.
     """
     with psycopg.connect(url, autocommit=True) as conn:
         for (table,) in conn.execute(
