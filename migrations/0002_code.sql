@@ -277,6 +277,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
@@ -576,16 +577,19 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;
 
@@ -668,16 +672,17 @@ as $$
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
                    when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -760,6 +765,8 @@ declare
   v_rest   text := ltrim(left(p_xml, 65536), E' \t\r\n\ufeff');
   v_pieces integer := 0;
   v_end    integer;
+  v_before text;
+  v_fault  bpm_core.finding;
 begin
   if octet_length(p_xml) > v_cap then
     return bpm_core.fault('TooLarge', format('The file has %s bytes; the limit is %s.', octet_length(p_xml), v_cap), null, null,
@@ -776,10 +783,14 @@ begin
     return bpm_core.fault('InvalidXml', 'No root element within 64 kB and 100 comments.', null, null,
       'Close or shorten the comments at the top of the file.');
   elsif starts_with(v_rest, '<!') then
-    return bpm_core.fault('InvalidXml', 'The file carries a document type declaration (<!DOCTYPE …>), which is never read.', null, null,
+    v_before := left(p_xml, length(left(p_xml, 65536)) - length(v_rest));
+    v_fault := bpm_core.fault('InvalidXml',
+      format('The file carries a document type declaration (<!DOCTYPE …>), which is never read (line %s, column %s).',
+             regexp_count(v_before, E'\n') + 1, length(regexp_replace(v_before, E'^.*\n|\ufeff', '', 'g')) + 1), null, null,
       'Remove it: BPMN needs none, and it could name files or addresses.');
+    v_fault.line := regexp_count(v_before, E'\n') + 1;
   end if;
-  return null;
+  return v_fault;
 end
 $$;
 
@@ -1109,6 +1120,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1806,6 +1818,76 @@ begin
 end
 $$;
 
+-- from 20_catalog/drawn_calls.sql
+-- What call activities call and what they hand over: the called element and its binding, the mappings in and out, as Camunda, Flowable and Zeebe write them.
+-- Without mappings in, all is handed over; without mappings out, what the called steps wrote comes back.
+-- Returns:  one row per call activity: node_pos, spec {code, binding, version, inputs, all_in, outputs, all_out} for the node's expressions, and problem.
+create or replace function bpm_core.drawn_calls(p_elements bpm_core.bpmn_element[])
+returns table (node_pos integer, spec jsonb, problem text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with activity as materialized (
+    select e.pos, e.attributes from unnest(p_elements) e where e.space = 'bpmn' and e.tag = 'callActivity'),
+  extension as materialized (
+    select a.pos as node_pos, x.pos, x.space, x.tag, x.attributes
+      from activity a
+      join unnest(p_elements) h on h.parent = a.pos and h.space = 'bpmn' and h.tag = 'extensionElements'
+      join unnest(p_elements) x on x.parent = h.pos),
+  mapping as materialized (
+    select m.node_pos, m.pos, m.direction, m.target, m.source, c.tree, c.problem
+      from (
+        select x.node_pos, x.pos, x.tag as direction, btrim(x.attributes ->> 'target') as target,
+               coalesce('${' || btrim(x.attributes ->> 'source') || '}', x.attributes ->> 'sourceExpression') as source
+          from extension x
+         where x.space in ('camunda', 'flowable') and x.tag in ('in', 'out') and x.attributes ->> 'target' <> ''
+        union all
+        select x.node_pos, y.pos, case y.tag when 'input' then 'in' else 'out' end, btrim(y.attributes ->> 'target'), btrim(y.attributes ->> 'source')
+          from extension x
+          join unnest(p_elements) y on y.parent = x.pos
+         where x.space = 'zeebe' and x.tag = 'ioMapping' and y.tag in ('input', 'output')) m
+     cross join lateral bpm_core.compile_expression(m.source) c),
+  mapped as (
+    select m.node_pos,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'in') as inputs,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'out') as outputs,
+           min('its mapping to ' || m.target || ' cannot be read: ' || m.problem) as problem
+      from mapping m
+     group by m.node_pos),
+  said as (
+    select x.node_pos,
+           bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
+           bool_or(x.tag = 'calledElement') as zeebe,
+           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
+           coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
+           coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
+      from extension x
+     group by x.node_pos),
+  call as (
+    select a.pos, coalesce(s.process_id, nullif(btrim(a.attributes ->> 'calledElement'), '')) as code, m.inputs, m.outputs, m.problem,
+           lower(coalesce(a.attributes ->> 'camunda:calledElementBinding', s.binding,
+                          case when a.attributes ->> 'flowable:sameDeployment' = 'true' then 'deployment' end, 'latest')) as binding,
+           a.attributes ->> 'camunda:calledElementVersion' as version, coalesce(s.zeebe, false) as zeebe,
+           coalesce(s.all_in, false) as all_in, coalesce(s.all_out, false) as all_out, coalesce(s.none_in, false) as none_in, coalesce(s.none_out, false) as none_out
+      from activity a
+      left join mapped m on m.node_pos = a.pos
+      left join said s on s.node_pos = a.pos)
+  select c.pos,
+         jsonb_strip_nulls(jsonb_build_object(
+           'code', e.tree, 'source', c.code, 'binding', c.binding, 'version', case when c.version ~ '^\d{1,9}$' then c.version::integer end,
+           'inputs', coalesce(c.inputs, case when c.none_in then '[]'::jsonb end),
+           'all_in', case when c.all_in or (c.zeebe and not c.none_in and c.inputs is not null) then true end,
+           'outputs', coalesce(c.outputs, case when c.none_out then '[]'::jsonb end), 'all_out', case when c.all_out then true end)),
+         case when c.code is null then 'it names no process to call'
+              when e.problem is not null then format('what it calls cannot be read: %s', e.problem)
+              when c.binding not in ('latest', 'deployment', 'version') then format('its binding %s is not known', quote_literal(left(c.binding, 50)))
+              when c.binding = 'version' and coalesce(c.version, '') !~ '^\d{1,9}$' then 'it is bound to a version without naming its number'
+              else c.problem end
+    from call c
+   cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
+$$;
+
 -- from 20_catalog/drawn_message.sql
 -- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
 -- or Zeebe's subscription; null is the business key.
@@ -2303,6 +2385,21 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/find_call_faults.sql
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
+create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
+           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
+    from unnest(p_nodes) n
+    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+   where n.tag = 'callActivity' and c.problem is not null
+$$;
+
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2354,6 +2451,11 @@ as $$
   select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is an expression, but before the process starts there are no variables.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
     from node n where n.kind = 'TimerStart' and (n.timer_path is not null or n.expressions ? 'timer')
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.kind = 'TimerCatch' or (n.kind = 'TimerBoundary' and n.interrupting))
@@ -2380,7 +2482,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
@@ -2675,7 +2777,10 @@ as $$
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
-    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+    from node n where n.outgoing = 0 and n.tag not in ('endEvent', 'boundaryEvent') and not n.unconnected
+  union all
+  select bpm_core.warning('ImplicitEnd', format('%s has no outgoing flow: its path ends there.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag = 'boundaryEvent' and not n.unconnected
   union all
   select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
     from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected
@@ -2976,8 +3081,8 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
--- something first.
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
+-- something first, or the end of a path that a boundary event begins and that leads nowhere.
 -- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
 create or replace function bpm_core.implied_node(
   p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
@@ -2987,6 +3092,7 @@ as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
+    when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -3179,7 +3285,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3380,8 +3486,9 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; the end behind an end event that
+-- throws something, and behind a boundary event that nothing leads away from. The node added is <id>:split, <id>:choice, <id>:inclusive or
+-- <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -3418,6 +3525,33 @@ as $$
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
+$$;
+
+-- from 20_catalog/map_values.sql
+-- What mappings make of variables: one value per target, each from its compiled expression.
+-- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_mapping jsonb;
+  v_value   jsonb;
+begin
+  mapped := '{}'::jsonb;
+  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+    if v_value is null then
+      mapped := null;
+      failed := v_mapping - 'tree';
+      return;
+    end if;
+    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+  end loop;
+end
 $$;
 
 -- from 20_catalog/member_tree.sql
@@ -4484,8 +4618,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -4825,6 +4960,7 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -4840,8 +4976,11 @@ as $$
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || jsonb_strip_nulls(jsonb_build_object('timer', t.tree)))::bpm_core.draft_node order by n.pos), '{}')
+           n.expressions || jsonb_strip_nulls(jsonb_build_object('timer', t.tree))
+                          || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
+    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -4863,6 +5002,8 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5619,6 +5760,156 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_call_ends.sql
+-- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
+-- its steps wrote. A caller that no longer waits for it hears nothing.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+  v_leaving  bpm_core.moving[];
+begin
+  with ended as materialized (
+    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+      from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
+     cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
+                          where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
+     cross join lateral (
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.host).instance_id, bpm_core.now(), 'CallCompleted', (e.host).token_id, (e.host).node_id,
+           jsonb_build_object('child', e.child_id, 'variables', e.mapped) || bpm_core.local_names(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where e.mapped is not null),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
+  select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
+           filter (where e.mapped is not null),
+         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
+                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
+    into v_leaving, v_troubles
+    from ended e;
+  perform bpm_core.open_incidents(v_troubles);
+  if v_leaving is not null then
+    perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+end
+$$;
+
+-- from 40_flow/apply_call_escalations.sql
+-- Under the instance locks: escalations that called processes have thrown and none of them caught. Who catches them goes on from there; further out they
+-- are passed on. Writes: history_event, inbox, and what follow_catch and the paths ahead write.
+create or replace function bpm_core.apply_call_escalations(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch bpm_core.catch;
+  r_call  record;
+begin
+  for r_call in select h.* from bpm_core.waiting_hosts(p_tenant_id, p_rows) h order by h.inbox_id loop
+    v_catch := bpm_core.find_catch(r_call.host, 'EscalationBoundary', r_call.payload ->> 'code');
+    perform bpm_core.bump_instances(p_tenant_id, array[(r_call.host).instance_id]);
+    if v_catch.node_id is null then
+      perform bpm_core.escalate_to_caller(r_call.host, r_call.payload ->> 'code');
+      continue;
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', r_call.payload ->> 'code')
+            || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+    perform bpm_core.advance_isolated(bpm_core.follow_catch(v_catch));
+  end loop;
+end
+$$;
+
+-- from 40_flow/apply_call_failures.sql
+-- Under the instance locks: called processes have failed. With an error code it is a BPMN error at the call activity, which its boundary events, or those
+-- further out, may catch; else, or if nobody does, an incident there: resolving it calls anew.
+-- Writes:   history_event, incident, and what raise_errors writes.
+create or replace function bpm_core.apply_call_failures(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_failed   bpm_core.thrown[];
+  v_uncaught bpm_core.thrown[];
+begin
+  with failed as materialized (
+    select row_number() over (order by h.inbox_id) as n, h.host, h.payload from bpm_core.waiting_hosts(p_tenant_id, p_rows) h),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (f.host).instance_id, bpm_core.now(), 'CallFailed', (f.host).token_id, (f.host).node_id,
+           jsonb_build_object('child', f.payload -> 'child', 'status', f.payload -> 'status', 'code', f.payload #> '{detail,code}')
+      from failed f)
+  select array_agg(row(f.n, f.host, f.payload #>> '{detail,code}', f.payload #>> '{detail,message}')::bpm_core.thrown) into v_failed
+    from failed f;
+  if v_failed is null then
+    return;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select (f.token).instance_id from unnest(v_failed) f));
+  v_uncaught := array(select f from unnest(v_failed) f where f.code is null)
+                || bpm_core.raise_errors(array(select f from unnest(v_failed) f where f.code is not null));
+  perform bpm_core.close_waits(array(select u.token from unnest(v_uncaught) u));
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'CalledProcessFailed', format('What call activity %s called has failed%s.', (u.token).node_id, ' with the error ' || u.code),
+               jsonb_build_object('code', u.code, 'message', u.message))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+end
+$$;
+
+-- from 40_flow/apply_calls.sql
+-- Under the instance locks: what called instances and their callers have to tell each other.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_calls(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_kind record;
+begin
+  for r_kind in select r.kind, array_agg(r) as some from unnest(p_rows) r group by r.kind order by r.kind loop
+    case r_kind.kind
+      when 'CallEnded' then
+        perform bpm_core.apply_call_ends(p_tenant_id, r_kind.some);
+      when 'CallFailed' then
+        perform bpm_core.apply_call_failures(p_tenant_id, r_kind.some);
+      when 'CallEscalated' then
+        perform bpm_core.apply_call_escalations(p_tenant_id, r_kind.some);
+      when 'Cancel' then
+        perform bpm_core.cancel_called(p_tenant_id, r_kind.some);
+    end case;
+  end loop;
+end
+$$;
+
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
@@ -5691,6 +5982,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5745,7 +6040,7 @@ begin
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -5815,7 +6110,7 @@ end
 $$;
 
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits and those for conditions, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
@@ -5827,13 +6122,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
            cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
@@ -5841,6 +6137,9 @@ begin
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
@@ -5965,6 +6264,56 @@ begin
 end
 $$;
 
+-- from 40_flow/called_version.sql
+-- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
+-- Returns:  no row when there is none that can be started.
+create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_version integer := case when p_binding = 'version' then p_version end;
+begin
+  if p_binding = 'deployment' then
+    select v.version into v_version
+      from bpm_core.workflow_version c
+     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+                          where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     order by v.version desc
+     limit 1;
+  end if;
+  if p_binding = 'latest' or v_version is not null then
+    return query select s.* from bpm_core.startable_version(p_tenant_id, p_code, v_version) s;
+  end if;
+end
+$$;
+
+-- from 40_flow/cancel_called.sql
+-- Under the instance locks: cancels instances whose callers no longer want them. What they have called themselves hears it by its own inbox row, so a deep
+-- tree goes level by level. Writes: as terminate_instances.
+create or replace function bpm_core.cancel_called(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.terminate_instances(p_tenant_id, array(
+    select w.id
+      from unnest(p_rows) r
+     cross join lateral (select w.id, w.status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = r.target_id offset 0) w
+     where w.status in ('Running', 'Suspended')), 'Cancelled', '{"caller": true}');
+end
+$$;
+
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
@@ -5990,7 +6339,9 @@ begin
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+     -- What they have called hears of it through the inbox, level by level.
+     and w.parent_token_id is null);
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
@@ -6179,6 +6530,26 @@ begin
 end
 $$;
 
+-- from 40_flow/close_calls.sql
+-- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
+-- Writes:   inbox.
+create or replace function bpm_core.close_calls(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', c.id, 'Cancel', jsonb_build_object('caller', k.id), bpm_core.now()
+    from unnest(p_hosts) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
+   where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+end
+$$;
+
 -- from 40_flow/close_events.sql
 -- Closes the timers and the message and signal waits of these tokens. A message already on its way to one goes back to the buffer when tick applies it.
 -- Writes:   timer, subscription, history_event.
@@ -6339,9 +6710,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
--- inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- with all that is inside. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -6361,6 +6732,7 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
 end
 $$;
@@ -6499,7 +6871,7 @@ as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6520,6 +6892,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -6553,6 +6926,7 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6562,12 +6936,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -6748,8 +7127,9 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
--- The instances carry their final status already. Writes: history_event, process_instance.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
+-- caller hears of it.
+-- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -6761,16 +7141,17 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
+  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  v_processes := array(
-    select w.process_instance_id
-      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
-     where w.ends_process);
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
+    into v_processes, v_called
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -6778,6 +7159,9 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
+  if v_called is not null then
+    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
 end
 $$;
 
@@ -6834,6 +7218,56 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_call_activities.sql
+-- KIND call activity: the token rests, and the called process begins as a workflow instance of its own within the same process instance, pinned to its
+-- version. It sees what the inputs map, or all the caller sees, as it is now. Its end comes back through the inbox.
+-- Returns:  moving[]: the message waits of boundary events, and the first tokens of the called instances.
+-- Writes:   token, workflow_instance, history_event, incident; subscription, timer.
+create or replace function bpm_core.enter_call_activities(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits    bpm_core.moving[];
+  v_calls    bpm_core.call[];
+  v_troubles bpm_core.trouble[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  v_calls := bpm_core.prepare_calls(p_arriving);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
+  if cardinality(v_troubles) > 0 then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
+  end if;
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
+end
+$$;
+
+-- from 40_flow/enter_conditional_catches.sql
+-- KIND conditional intermediate catch event: the token rests until its condition is true, which drive asks when nothing moves any more. Its steps go on
+-- counting: a loop through conditions that are true is a loop.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_conditional_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  perform bpm_core.open_condition_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
 -- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
@@ -6881,7 +7315,8 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
+-- caller catches it. Nobody does: an incident on the token.
 -- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -6901,6 +7336,9 @@ begin
         from unnest(p_arriving) a
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+  if v_uncaught <> '{}' then
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
@@ -6934,7 +7372,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
@@ -6962,14 +7400,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
   select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
@@ -6978,6 +7417,9 @@ begin
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
@@ -7207,6 +7649,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -7215,6 +7659,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -7437,6 +7883,31 @@ begin
 end
 $$;
 
+-- from 40_flow/escalate_to_caller.sql
+-- Hands an escalation nobody in its instance catches to the caller, if somebody there or further out does.
+-- Returns:  boolean, whether somebody does. Writes: inbox.
+create or replace function bpm_core.escalate_to_caller(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not bpm_core.is_caught_by_caller(p_token, 'EscalationBoundary', p_code) then
+    return false;
+  end if;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select w.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'CallEscalated',
+         jsonb_build_object('child', w.id, 'host', t.id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'code', p_code), bpm_core.now()
+    from bpm_core.workflow_instance w
+   cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  return true;
+end
+$$;
+
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -7578,7 +8049,8 @@ begin
                union all
                select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
                 where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
-                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000'
+               offset 0) t
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
@@ -8050,6 +8522,25 @@ begin
 end
 $$;
 
+-- from 40_flow/has_conditions.sql
+-- Whether one of these tokens is in a version that has events waiting for a condition.
+create or replace function bpm_core.has_conditions(p_moving bpm_core.moving[])
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
+     cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
+     where x.has_conditions);
+end
+$$;
+
 -- from 40_flow/hold_timers.sql
 -- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
 -- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
@@ -8142,6 +8633,42 @@ begin
 end
 $$;
 
+-- from 40_flow/insert_calls.sql
+-- Creates the instances that call activities call, each with its first token.
+-- Returns:  moving[], the first tokens, leaving their start events. Writes: workflow_instance, token, history_event.
+create or replace function bpm_core.insert_calls(p_calls bpm_core.call[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, trigger_key, parent_token_id,
+                                          ends_process, depth, live_tokens, inputs, created_at)
+  select (c.host).tenant_id, c.child_id, c.process_instance_id, c.workflow_version_id, c.role_version_id, 'call:' || (c.host).node_id,
+         (c.host).token_id || ':' || c.visit, (c.host).token_id, false, c.depth, 1, c.inputs, v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select (c.host).tenant_id, c.token_id, c.child_id, c.start_node_id, 'Waiting', v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select (c.host).tenant_id, (c.host).instance_id, v_now, 'CallStarted'::bpm_core.history_kind, (c.host).token_id, (c.host).node_id, null,
+         jsonb_build_object('child', c.child_id, 'process', c.code)
+    from unnest(p_calls) c
+  union all
+  select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
+         jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
+    from unnest(p_calls) c;
+  return array(
+    select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_calls) c);
+end
+$$;
+
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
 -- Returns:  moving[], the first tokens, leaving their start events.
@@ -8187,6 +8714,52 @@ begin
     into v_leaving
     from born b;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/is_caught.sql
+-- Whether somebody catches an error thrown at a token: in its instance, or where that was called.
+create or replace function bpm_core.is_caught(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (bpm_core.find_catch(p_token, 'ErrorBoundary', p_code)).node_id is not null or bpm_core.is_caught_by_caller(p_token, 'ErrorBoundary', p_code);
+end
+$$;
+
+-- from 40_flow/is_caught_by_caller.sql
+-- Whether something thrown in an instance that a call activity called would be caught there or further out. The callers' rows are read without their
+-- locks: they rest at their call activities as long as what they called runs, or are about to cancel it.
+create or replace function bpm_core.is_caught_by_caller(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_token;
+begin
+  loop
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.workflow_instance w
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+       cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
+                            where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
+       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+    exit when v_host.token_id is null;
+    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $$;
 
@@ -8310,12 +8883,82 @@ end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
+-- Lets tokens go on whose waits were met.
+-- p_met: the waits, as they were consumed. Writes: what leave_waits and the paths ahead write.
+create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.leave_waits(p_met));
+end
+$$;
+
+-- from 40_flow/leave_joins.sql
+-- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
+-- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
+-- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
+create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_token bpm_core.moving;
+  v_round integer;
+  v_last  integer;
+begin
+  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
+    delete from bpm_core.parallel_join_arrival a
+     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
+    returning a.round into v_round;
+    continue when not found;
+    v_last := v_round;
+    loop
+      update bpm_core.parallel_join_arrival a
+         set round = v_last
+       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
+      exit when not found;
+      v_last := v_last + 1;
+    end loop;
+    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
+    delete from bpm_core.parallel_join j
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
+    update bpm_core.parallel_join j
+       set joined = j.joined - 1
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last;
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1,
+           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
+      from bpm_core.workflow_instance w
+     cross join lateral (select f.place from bpm_core.inclusive_flow f
+                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
+                            and f.flow_id = v_token.flow_id offset 0) p
+     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
+       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id;
+  end loop;
+end
+$$;
+
+-- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
 -- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
--- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
-create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
-returns void
+-- p_met: the waits, as they were consumed. Returns: moving[], leaving. Writes: token, scope, workflow_instance, history_event, what close_waits writes.
+create or replace function bpm_core.leave_waits(p_met bpm_core.subscription[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8329,6 +8972,9 @@ declare
   v_begin   bpm_core.moving[];
   v_ending  bpm_core.moving[];
 begin
+  if coalesce(cardinality(p_met), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
   with met as materialized (
     select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
            n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
@@ -8346,9 +8992,8 @@ begin
   perform bpm_core.close_waits(v_hosts);
   v_ending := bpm_core.start_event_subs(v_ending, true);
   -- What was closed may have held others of them.
-  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+  return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
-  perform bpm_core.advance_isolated(v_leaving);
 end
 $$;
 
@@ -8492,6 +9137,60 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+end
+$$;
+
+-- from 40_flow/meet_conditions.sql
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
 end
 $$;
 
@@ -8690,6 +9389,32 @@ begin
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
   end if;
+end
+$$;
+
+-- from 40_flow/open_condition_waits.sql
+-- Opens waits for conditions: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_condition_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Conditional', a.node_id, v_now
+      from unnest(p_waits) a
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
+    from opened o;
 end
 $$;
 
@@ -8923,19 +9648,19 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+     cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -9254,6 +9979,49 @@ begin
 end
 $$;
 
+-- from 40_flow/prepare_calls.sql
+-- Finds what call activities call: which version, with which variables; or why it cannot be called.
+-- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
+create or replace function bpm_core.prepare_calls(p_hosts bpm_core.moving[])
+returns bpm_core.call[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_depth integer := (bpm_core.setting_value('engine.max_call_depth', '100'))::integer;
+begin
+  return array(
+    select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
+               bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
+               row(h,
+               case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+               case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
+                    when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
+                    when s.workflow_version_id is null
+                      then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
+               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
+             )::bpm_core.call
+      from unnest(p_hosts) h
+     cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.depth from bpm_core.workflow_instance w
+                          where w.tenant_id = h.tenant_id and w.id = h.instance_id offset 0) w
+     cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+     cross join lateral (select bpm_core.evaluate_text(n.spec -> 'code', v.variables) as code offset 0) c
+      left join lateral bpm_core.called_version(h.tenant_id, c.code, n.spec ->> 'binding', (n.spec ->> 'version')::integer, h.version_id) s on true
+     cross join lateral (
+       select case when not n.spec ? 'inputs' then v.variables when n.spec ? 'all_in' then v.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'inputs', '[]'), v.variables) m) i
+     where t.state = 'Waiting');
+end
+$$;
+
 -- from 40_flow/publish_starts.sql
 -- Moves what starts a process to another version, or closes it (p_to null: archived), under the lock of the definition. A wait for the same message or
 -- signal keeps its age, a timer whose rule is the same its grid and what it has used up. Anything else begins now.
@@ -9328,7 +10096,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
@@ -9362,7 +10130,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return v_uncaught;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
 end
 $$;
 
@@ -9402,6 +10170,22 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_conditions.sql
+-- After variables changed without a token moving: lets conditions that have become true take effect.
+-- Writes:   as meet_conditions, and what the paths ahead write. The instances are locked.
+create or replace function bpm_core.recheck_conditions(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -9425,7 +10209,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null)::bpm_core.subscription
+               'Open', null, false)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -9548,6 +10332,7 @@ begin
   perform bpm_core.check_reason(p_reason);
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+    perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -9648,7 +10433,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
 
@@ -9847,6 +10632,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
@@ -10335,6 +11121,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_callers.sql
+-- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
+-- One that its caller cancelled tells nobody. Writes: inbox.
+create or replace function bpm_core.tell_callers(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, case p_status when 'Completed' then 'CallEnded' else 'CallFailed' end,
+         jsonb_build_object('child', w.id, 'host', w.parent_token_id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'status', p_status, 'detail', p_detail),
+         bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where not coalesce(p_detail ? 'caller', false);
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -10406,6 +11215,35 @@ begin
   end if;
   v_value := bpm_core.path_value(p_variables, v_path);
   return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
+end
+$$;
+
+-- from 40_flow/throw_to_callers.sql
+-- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+returns bpm_core.thrown[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_uncaught bpm_core.thrown[] := '{}'::bpm_core.thrown[];
+  v_thrown   bpm_core.thrown;
+begin
+  foreach v_thrown in array p_thrown loop
+    if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
+      continue;
+    elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
+                                      jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
+    else
+      v_uncaught := v_uncaught || v_thrown;
+    end if;
+  end loop;
+  return v_uncaught;
 end
 $$;
 
@@ -10629,15 +11467,15 @@ as $$
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- What a token sees: process variables (of a called instance instead: what it was given), then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
-              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then coalesce(w.inputs, p.variables) || w.variables
+              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10810,6 +11648,29 @@ begin
 end
 $$;
 
+-- from 40_flow/waiting_hosts.sql
+-- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
+-- Returns:  one row per such inbox row: its id, payload and the host, resting.
+create or replace function bpm_core.waiting_hosts(p_tenant_id text, p_rows bpm_core.inbox[])
+returns table (inbox_id uuid, payload jsonb, host bpm_core.moving)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.id, r.payload,
+         row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    from unnest(p_rows) r
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = (r.payload ->> 'host')::uuid offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
+end
+$$;
+
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
 -- Returns:  uuid[], the main one first.
@@ -10916,15 +11777,7 @@ declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
 begin
-  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
-  if p_task.assignee is not null and p_task.assignee <> p_actor then
-    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
-      jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  update bpm_core.task_instance t
-     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
-         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
@@ -11220,11 +12073,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
          w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -11635,7 +12488,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
   if v_caught and p_suspended then
     perform bpm_core.park_error(p_task, p_error, p_variables);
     return 'Done'::bpm.outcome;
@@ -11659,6 +12512,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;
@@ -12515,6 +13369,37 @@ begin
 end
 $$;
 
+-- from 50_work/take_user_task.sql
+-- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
+-- Returns:  task_instance as it is now.
+-- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Writes:   task_instance.
+create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  r_task bpm_core.task_instance;
+begin
+  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
+  if p_task.assignee is not null and p_task.assignee <> p_actor then
+    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
+      jsonb_build_object('claimed_by', p_task.assignee));
+  end if;
+  update bpm_core.task_instance t
+     set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
+         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
+  returning t.* into r_task;
+  return r_task;
+end
+$$;
+
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
 -- While the instance is suspended the error is kept; the boundary takes the token on resume.
@@ -12558,6 +13443,56 @@ begin
   end if;
   instance_status := (select w.status::text from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
   return next;
+end
+$$;
+
+-- from 50_work/throw_user_task_error.sql
+-- A person ends a user task with a BPMN error, as throw_error does for a worker: the nearest boundary or event sub-process that catches the code
+-- takes the token; without one it is an incident. An unclaimed task is claimed by it.
+-- Returns:  one row: task_id, outcome (Done caught, Failed not caught; also for an unchanged repeat by the same person), instance_status.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open; BP422 bad code or variables; BP423 suspended.
+-- Writes:   task_instance, execution, workflow_instance, history_event, audit_event, and what the path ahead writes.
+-- Locks:    workflow_instance, then task_instance.
+create or replace function bpm.throw_user_task_error(
+  p_task_id uuid, p_error_code text, p_message text default null, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
+                   || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An error code has 1 to 200 characters.', jsonb_build_object('code', p_error_code));
+  elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  select e.outcome into outcome
+    from bpm_core.task_instance t
+   cross join lateral (select e.outcome from bpm_core.execution e
+                        where e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt
+                          and e.state = 'Failed' and e.worker_id = v_actor and e.error = v_error offset 0) e
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user' and t.state in ('Cancelled', 'Failed');
+  if outcome is null then
+    r_task := bpm_core.take_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), 'Executing', v_actor);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ThrowUserTaskError', 'task_instance', p_task_id::text);
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')), false);
+  end if;
+  return query
+  select p_task_id, outcome, w.status::text
+    from bpm_core.task_instance t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;
 
@@ -13970,6 +14905,14 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+     -- An interrupting event sub-process has begun: the others there no longer can.
+     and not (n.element = 'startEvent' and exists (
+       select
+         from bpm_core.scope s
+         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
+         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
+                                      and x.attached_to = p_token.node_id and x.interrupting
+        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -14388,7 +15331,7 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
@@ -14505,7 +15448,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -15324,7 +16267,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -15351,7 +16294,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -15925,7 +16868,7 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -15934,9 +16877,9 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
@@ -15995,6 +16938,7 @@ values
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
   ('suspend_process', false, false, true),
+  ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

@@ -49,6 +49,7 @@ values
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
   ('suspend_process', false, false, true),
+  ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
