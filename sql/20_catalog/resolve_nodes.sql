@@ -31,8 +31,8 @@ as $$
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
-           n.expressions || jsonb_strip_nulls(jsonb_build_object('timer', t.tree))
-                          || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+           n.expressions || case when t.tree is null then '{}' else jsonb_build_object('timer', t.tree) end
+                         || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
