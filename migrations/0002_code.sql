@@ -6577,6 +6577,44 @@ begin
 end
 $$;
 
+-- from 40_flow/check_placement.sql
+-- May a token be placed at a node by hand? It must lie in the same scope and be one that a flow can bring a token to.
+-- Raises:   BP422 why not.
+create or replace function bpm_core.check_placement(p_token bpm_core.moving, p_node_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_from bpm_core.workflow_node;
+  r_to   bpm_core.workflow_node;
+  v_why  text;
+begin
+  select n.* into r_from
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_token.node_id;
+  select n.* into r_to
+    from bpm_core.workflow_node n
+   where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_token.version_id and n.node_id = p_node_id;
+  v_why := case
+    when r_to.node_id is null then format('there is no node %L in its version', p_node_id)
+    when r_to.scope_node_id is distinct from r_from.scope_node_id
+      then format('%s lies %s, the token %s', p_node_id, coalesce('in ' || r_to.scope_node_id, 'outside of every sub-process'),
+                  coalesce('in ' || r_from.scope_node_id, 'outside of every sub-process'))
+    when r_to.kind in ('ParallelJoin', 'InclusiveJoin') then format('%s is a join, which counts what comes over each of its flows', p_node_id)
+    when r_to.kind in ('CompensationMark', 'CompensationDone') then format('%s belongs to compensation', p_node_id)
+    when r_to.incoming = 0 then format('no flow leads to %s (%s)', p_node_id, r_to.element) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Token %s cannot be moved from %s to %s: %s.', p_token.token_id, p_token.node_id, p_node_id, v_why),
+      jsonb_build_object('from', p_token.node_id, 'to', p_node_id, 'from_scope', r_from.scope_node_id, 'to_scope', r_to.scope_node_id),
+      'A token can be moved to any node within its sub-process that a flow leads to; to get into a join, skip the node before it.');
+  end if;
+end
+$$;
+
 -- from 40_flow/check_positions.sql
 -- The shape of positions as a caller hands them back: an object whose values are all of one JSON type.
 -- p_type: 'object' where each picker has one position, 'array' where each task type has one per priority level.
@@ -9038,6 +9076,55 @@ begin
 end
 $$;
 
+-- from 40_flow/leave_join.sql
+-- Takes a token that waits at a join out of its round, as if it had never arrived. The tokens behind it over the same flow belong to later rounds, so
+-- only the last one can be taken.
+-- Raises:   BP422 another came over the same flow after it (detail: last_token).
+-- Writes:   parallel_join_arrival, parallel_join, inclusive_join. The instance is locked.
+create or replace function bpm_core.leave_join(p_token bpm_core.moving)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_last record;
+begin
+  select a.round, a.token_id into r_last
+    from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id
+   order by a.round desc
+   limit 1;
+  if r_last.token_id <> p_token.token_id then
+    perform bpm_core.fail('BP422', format('Token %s waits at join %s, and another came over the same flow after it.', p_token.token_id, p_token.node_id),
+      jsonb_build_object('flow', p_token.flow_id, 'last_token', r_last.token_id), 'Take the one that came last.');
+  end if;
+  delete from bpm_core.parallel_join_arrival a
+   where a.tenant_id = p_token.tenant_id and a.workflow_instance_id = p_token.instance_id and a.scope_id = p_token.scope_id
+     and a.node_id = p_token.node_id and a.flow_id = p_token.flow_id and a.round = r_last.round;
+  if p_token.kind = 'InclusiveJoin' then
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1, blocked_by = null,
+           filled = case when j.round = r_last.round then set_bit(j.filled, f.place - f.first_place, 0) else j.filled end
+      from bpm_core.inclusive_flow f
+     where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+       and j.node_id = p_token.node_id
+       and f.tenant_id = j.tenant_id and f.workflow_version_id = p_token.version_id and f.node_id = j.node_id and f.flow_id = p_token.flow_id;
+    return;
+  end if;
+  delete from bpm_core.parallel_join j
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round and j.joined = 1;
+  update bpm_core.parallel_join j
+     set joined = j.joined - 1
+   where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
+     and j.node_id = p_token.node_id and j.round = r_last.round;
+end
+$$;
+
 -- from 40_flow/leave_joins.sql
 -- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
 -- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
@@ -9134,6 +9221,50 @@ begin
   -- What was closed may have held others of them.
   return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
     || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
+end
+$$;
+
+-- from 40_flow/lift_token.sql
+-- Takes a token off the node it stands at, for an operator: locks its instance, closes what it offered (task, timers, waits, approval, incidents, the
+-- scope it is host of with everything inside), takes it out of a join it waits at.
+-- Returns:  moving, the token at its node. It is still in its old state; the caller says where it goes.
+-- Raises:   BP404 no such token. BP409 it has ended, or its instance has. BP422 as leave_join. BP423 its instance is suspended.
+-- Writes:   workflow_instance, and what close_waits and leave_join write. Locks: workflow_instance.
+create or replace function bpm_core.lift_token(p_tenant_id text, p_token_id uuid)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_token bpm_core.token;
+  v_token bpm_core.moving;
+begin
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no token %s.', coalesce(p_token_id::text, 'null')), null, 'bpm.get_process() lists the tokens of an instance.');
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_token.workflow_instance_id]);
+  perform bpm_core.check_running(p_tenant_id, r_token.workflow_instance_id);
+  select t.* into r_token from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  if r_token.state in ('Completed', 'Terminated') then
+    perform bpm_core.fail('BP409', format('Token %s is %s.', p_token_id, r_token.state), jsonb_build_object('state', r_token.state));
+  end if;
+  v_token := (
+    select row(r_token.tenant_id, r_token.workflow_instance_id, w.workflow_version_id, r_token.scope_id, r_token.id, r_token.node_id, r_token.via_flow_id,
+               n.kind)::bpm_core.moving
+      from bpm_core.workflow_instance w
+     cross join lateral (select n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r_token.node_id offset 0) n
+     where w.tenant_id = r_token.tenant_id and w.id = r_token.workflow_instance_id);
+  perform bpm_core.bump_instances(p_tenant_id, array[v_token.instance_id]);
+  if r_token.state = 'Waiting' and v_token.kind in ('ParallelJoin', 'InclusiveJoin') then
+    perform bpm_core.leave_join(v_token);
+  end if;
+  perform bpm_core.close_waits(array[v_token]);
+  return v_token;
 end
 $$;
 
@@ -9341,6 +9472,48 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
+
+-- from 40_flow/move_token.sql
+-- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
+-- the node is entered anew. The same node again is entered anew as well.
+-- Returns:  one row: token_id, node_id and state where it came to rest, instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 not there, and why; a reason too long; BP423 suspended.
+-- Writes:   token, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.move_token(p_token_id uuid, p_node_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz;
+  v_token bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  perform bpm_core.check_placement(v_token, p_node_id);
+  v_now := bpm_core.now();
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
 
 -- from 40_flow/next_inbox_rows.sql
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
@@ -10850,6 +11023,60 @@ begin
 end
 $$;
 
+-- from 40_flow/skip_node.sql
+-- Lets a token leave its node by hand, as if what it waits for there were done: by the only flow, or the one named. What it offered is closed; variables
+-- are patched as a task's would be.
+-- Returns:  one row: token_id, node_id and state where it came to rest (of one that ended: where), instance_status (workflow).
+-- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 no flow leaves the node, several do and none is named, variables refused, reason too
+--           long; BP423 suspended.
+-- Writes:   token, workflow_instance, scope, history_event, audit_event, and what lift_token and the nodes ahead write. Locks: workflow_instance.
+create or replace function bpm.skip_node(
+  p_token_id uuid, p_variables jsonb default '{}', p_flow_id text default null, p_reason text default null, p_actor text default null,
+  p_tenant_id text default '')
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_variables jsonb;
+  v_token     bpm_core.moving;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  p_variables := coalesce(p_variables, '{}');
+  if bpm_core.variables_fault(p_variables) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  v_variables := bpm_core.decode_variables(p_variables);
+  v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
+  v_token.flow_id := bpm_core.way_out(v_token, p_flow_id);
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, bpm_core.now(), 'NodeSkipped', p_token_id, v_token.node_id, t.state::text, v_actor,
+         jsonb_strip_nulls(jsonb_build_object('flow', v_token.flow_id, 'reason', p_reason)) || jsonb_build_object('variables', v_variables)
+         || bpm_core.local_names(p_tenant_id, v_token.scope_id, v_variables)
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SkipNode', 'token', p_token_id::text, null, p_reason,
+    jsonb_build_object('workflow_instance_id', v_token.instance_id, 'node', v_token.node_id, 'flow', v_token.flow_id,
+                       'names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  update bpm_core.workflow_instance w
+     set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_token.scope_id, v_variables)
+   where w.tenant_id = p_tenant_id and w.id = v_token.instance_id;
+  update bpm_core.token t
+     set state = 'Executing', ready_at = null, steps = 0, version = t.version + 1, updated_at = bpm_core.now()
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.advance_isolated(array[v_token]);
+  perform bpm_core.note_starved_joins(array[v_token]);
+  return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
 -- from 40_flow/start_by_message.sql
 -- Under the lock of its key: starts a process by a message nobody waits for, if the current version of one has a start event for it that is not younger than the
 -- message. The key becomes the business key, the payload the variables. Of several processes it is the one that has waited longest.
@@ -11585,6 +11812,26 @@ begin
 end
 $$;
 
+-- from 40_flow/token_place.sql
+-- Where a token is, for the answers of operators' calls.
+-- Returns:  one row: token_id, node_id, state, instance_status.
+create or replace function bpm_core.token_place(p_tenant_id text, p_token_id uuid)
+returns table (token_id uuid, node_id text, state text, instance_status text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.id, t.node_id, t.state::text, w.status::text
+    from bpm_core.token t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+end
+$$;
+
 -- from 40_flow/token_reach.sql
 -- Over which flows into an inclusive join a token can still come: a bit per flow, null: none. One that stands before the join itself (parked, stopped)
 -- comes over the flow it is on. Called in FROM, where it is inlined.
@@ -11808,6 +12055,39 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
+end
+$$;
+
+-- from 40_flow/way_out.sql
+-- The flow by which a skipped node is left: the only one, or the one that is named.
+-- Returns:  text, its id.
+-- Raises:   BP422 there is none, there are several and none is named, or the one named does not leave the node.
+create or replace function bpm_core.way_out(p_token bpm_core.moving, p_flow_id text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_flows text[] := array(
+    select f.flow_id
+      from bpm_core.workflow_flow f
+     where f.tenant_id = p_token.tenant_id and f.workflow_version_id = p_token.version_id and f.source_id = p_token.node_id
+     order by f.ord);
+  v_why   text;
+begin
+  v_why := case
+    when cardinality(v_flows) = 0 then 'no flow leaves it'
+    when p_flow_id is null and cardinality(v_flows) > 1 then format('%s flows leave it; name one', cardinality(v_flows))
+    when p_flow_id <> all (v_flows) then format('flow %s does not leave it', p_flow_id) end;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('Node %s cannot be skipped: %s.', p_token.node_id, v_why),
+      jsonb_build_object('node', p_token.node_id, 'flows', v_flows),
+      case when cardinality(v_flows) > 0 then 'p_flow_id names one of: ' || array_to_string(v_flows, ', ') || '.' end);
+  end if;
+  return coalesce(p_flow_id, v_flows[1]);
 end
 $$;
 
@@ -15588,7 +15868,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -17002,13 +17282,13 @@ select s.tenant_id,
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
-             when h.kind = 'TokenParked' then 'Ready'
+             when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -17017,7 +17297,7 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -17072,11 +17352,13 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
+  ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),
+  ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),

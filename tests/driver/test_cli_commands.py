@@ -310,6 +310,38 @@ def test_cancel(cli: Cli) -> None:
     assert "Cancelled" in cli.text("show", "cancelled-2")
 
 
+# -- repair -------------------------------------------------------------------------------------
+
+
+def test_suspend_and_resume(cli: Cli) -> None:
+    deploy(cli.database, linear("paused", "a"))
+    start(cli.database, "paused", 1)
+    assert cli.json("suspend", "paused-1", "--reason", "audit")["status"] == "Suspended"
+    assert "Suspended" in cli.text("show", "paused-1")
+    assert cli.json("suspend", "paused-1")["status"] == "Suspended"
+    assert "BP423" in cli("skip", "paused-1", code=1).stderr
+    assert "Running" in cli.text("resume", "paused-1", "--actor", "ann")
+    assert cli.json("resume", "paused-1")["status"] == "Running"
+    cli("cancel", "paused-1")
+    assert "BP409" in cli("suspend", "paused-1", code=1).stderr
+
+
+def test_move_and_skip(cli: Cli) -> None:
+    deploy(cli.database, linear("repaired", "a", "b", "c"))
+    start(cli.database, "repaired", 1)
+    moved = cli.json("move", "repaired-1", "c", "--at", "a", "--reason", "by hand")
+    assert (moved["node_id"], moved["state"]) == ("c", "Waiting")
+    nowhere = cli("move", "repaired-1", "c", "--at", "a", code=1).stderr
+    assert "no token stands there" in nowhere
+    assert f"c ({moved['token_id']})" in nowhere
+    assert "BP422" in cli("move", "repaired-1", "start", code=1).stderr
+    assert "b" in cli.text("move", "repaired-1", "b", "--token", moved["token_id"][:20])
+    skipped = cli.json("skip", "repaired-1", "--var", "done=1", "--actor", "ann")
+    assert (skipped["node_id"], skipped["instance_status"]) == ("c", "Running")
+    assert cli.json("show", "repaired-1")["instance"]["variables"]["done"] == 1
+    assert "Completed" in cli.text("skip", "repaired-1", "--at", "c")
+
+
 # -- messages -----------------------------------------------------------------------------------
 
 
@@ -582,7 +614,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
     for name in (
         "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
-        "message", "signal", "starts", "cancel",
+        "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name

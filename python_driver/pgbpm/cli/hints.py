@@ -28,13 +28,17 @@ _COMMANDS = {
     "history": "pgbpm show",
     "incident": "pgbpm incidents",
     "instance": "pgbpm ps",
+    "move_token": "pgbpm move",
     "reconcile_command": "pgbpm outbox reconcile",
     "register_destination": "pgbpm destination",
     "requeue_dead_letter": "pgbpm dead-letters requeue",
     "resolve_incident": "pgbpm incidents resolve",
+    "resume_process": "pgbpm resume",
     "set_variables": "pgbpm set",
+    "skip_node": "pgbpm skip",
     "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
+    "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",
 }
 _NAMED = re.compile(r"(?:the view )?\bbpm\.(\w+)(?:\(\))?")
