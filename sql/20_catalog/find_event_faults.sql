@@ -18,7 +18,7 @@ as $$
    where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
   union all
   select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is an expression, but before the process starts there are no variables.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
-    from node n where n.kind = 'TimerStart' and (n.timer_path is not null or n.expressions ? 'timer')
+    from node n where n.kind = 'TimerStart' and n.timer_rule ~ '^\s*=|[$#]\{'
   union all
   select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
            'Write a condition over variables: ${stock < 10}.')
