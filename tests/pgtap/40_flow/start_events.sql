@@ -39,6 +39,14 @@ select is((select m.state from bpm.correlate_message('order', 'A-9', p_ttl => in
 select is((select m.state from bpm.correlate_message('other', 'A-9') m), 'Buffered', 'one of another name is kept');
 select is(pg_temp.opens('by-message'), '{"v1 by_message Message order"}', 'it still waits');
 
+-- Output mappings of the event
+select pg_temp.deploy(replace(test.bpmn('mapped', '<startEvent id="start"><extensionElements><zeebe:ioMapping><zeebe:output source="= order.total * 2" target="twice"/></zeebe:ioMapping></extensionElements><messageEventDefinition messageRef="m"/></startEvent><userTask id="look"/><endEvent id="end"/>' || test.flows('start>look', 'look>end'), '<message id="m" name="mapped"/>'),
+  'targetNamespace', 'xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace')) as v \gset
+select m.process_instance_id as n from bpm.correlate_message('mapped', 'A-1', '{"order": {"total": 4}, "more": 1}') m \gset
+select is((select i.variables from bpm.instance i where i.process_instance_id = :'n'), '{"twice": 8}', 'what the mappings of the event make of the payload');
+select throws_like($$select bpm.correlate_message('mapped', 'A-1', '{"order": {}}')$$, '%cannot be evaluated%', 'one that cannot be evaluated is refused');
+select is(pg_temp.started('mapped'), 1::bigint, 'and starts nothing');
+
 -- An existing wait comes first
 select test.deploy('waits', '<intermediateCatchEvent id="wait"><messageEventDefinition messageRef="m1"/></intermediateCatchEvent><endEvent id="end"/>' || test.flows('start>wait', 'wait>end'), '<message id="m1" name="order"/>') \gset
 select s.process_instance_id as b from bpm.start_process('waits', p_business_key => 'A-1') s \gset
