@@ -11417,7 +11417,9 @@ $$;
 
 -- from 40_flow/start_by_message.sql
 -- Under the lock of its key: starts a process by a message nobody waits for, if the current version of one has a start event for it that is not younger than the
--- message. The key becomes the business key, the payload the variables. Of several processes it is the one that has waited longest.
+-- message. The key becomes the business key, the payload, or what output mappings make of it,
+-- the variables. Of several processes it is the one that has waited longest.
+-- Raises:   BP422 a mapping cannot be evaluated.
 -- p_at_once: go on in this transaction, else with the next tick. Returns: boolean, whether it did.
 -- Writes:   message, and what insert_starts and the path ahead write.
 create or replace function bpm_core.start_by_message(p_tenant_id text, p_message_id uuid, p_at_once boolean)
@@ -11430,6 +11432,7 @@ set jit = off
 as $$
 declare
   v_start   bpm_core.start;
+  v_outputs jsonb;
   v_leaving bpm_core.moving[];
 begin
   select t.* into v_start
@@ -11446,6 +11449,13 @@ begin
      m.tenant_id, s.process_version_id, s.node_id, m.payload, m.correlation_key, jsonb_build_object('message', m.id, 'name', m.name)) t;
   if v_start.process_version_id is null then
     return false;
+  end if;
+  v_outputs := (
+    select n.expressions -> 'outputs'
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id = v_start.workflow_version_id and n.node_id = v_start.start_node_id);
+  if v_outputs is not null then
+    v_start.variables := bpm_core.start_patch(v_outputs, v_start.variables);
   end if;
   update bpm_core.message m set state = 'Correlated', started_id = v_start.workflow_instance_id where m.tenant_id = p_tenant_id and m.id = p_message_id;
   v_leaving := bpm_core.insert_starts(p_tenant_id, array[v_start], bpm_core.caller(), bpm_core.now());
@@ -11546,6 +11556,26 @@ begin
    cross join lateral (
      select n.* from bpm_core.workflow_node n where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id offset 0) n
    where n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null;
+end
+$$;
+
+-- from 40_flow/start_patch.sql
+-- What the output mappings of a message start event make of a message's payload.
+-- Returns:  jsonb object.
+-- Raises:   BP422 one cannot be evaluated: nothing is started, and the sender is told.
+create or replace function bpm_core.start_patch(p_outputs jsonb, p_payload jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_mapped record;
+begin
+  select m.mapped, m.problem, m.detail into r_mapped from bpm_core.map_values(p_outputs, p_payload) m;
+  if r_mapped.problem is not null then
+    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
+  end if;
+  return r_mapped.mapped;
 end
 $$;
 
