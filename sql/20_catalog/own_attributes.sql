@@ -17,6 +17,7 @@ as $$
     when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
     when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
     when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
