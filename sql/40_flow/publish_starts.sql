@@ -24,12 +24,12 @@ begin
     update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
     returning s.*)
   select array_agg(c::bpm_core.subscription) into v_closed from closed c;
-  -- How each start timer of the version before stands: its last row.
+  -- How each start timer of the version before stands: what is scheduled, else its last row.
   v_timers := array(
     select distinct on (t.node_id) t::bpm_core.timer
       from (select t.* from bpm_core.timer t where t.process_version_id = p_from offset 0) t
      where t.tenant_id = p_tenant_id
-     order by t.node_id, t.id desc);
+     order by t.node_id, t.status = 'Scheduled' desc, t.id desc);
   with live as materialized (
     select t.tenant_id, t.id
       from unnest(v_versions) v(id)
