@@ -11,10 +11,15 @@ as $$
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
+    when 'process' then array['bpm:saga']
+    when 'subProcess' then array['bpm:saga']
+    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
-    when 'intermediateCatchEvent' then array['bpm:correlationKey']
-    when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
+    when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
+    when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
     when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end

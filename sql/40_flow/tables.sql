@@ -11,6 +11,7 @@ create type bpm_core.timer_status as enum ('Scheduled', 'Held', 'Fired', 'Cancel
 create type bpm_core.subscription_state as enum ('Open', 'Consumed', 'Closed');
 create type bpm_core.message_state as enum ('Buffered', 'Correlated', 'Expired');
 create type bpm_core.incident_state as enum ('Open', 'Resolved');
+create type bpm_core.compensation_status as enum ('Pending', 'Completed', 'Failed');
 
 -- One token on its way. Arriving: node_id is where it enters, flow_id the flow it came over (null at a start).
 -- Leaving: node_id is what it leaves, flow_id the flow it takes; null = its only outgoing flow.
@@ -129,11 +130,12 @@ create type bpm_core.pick_position as (
 -- What one picker did in one tick.
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
--- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+-- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
+-- nobody called start_process: {message | signal | timer, …}, for history.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
 
 -- A row a picker saw without a lock, with the instance it has to lock first.
 create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
@@ -212,6 +214,8 @@ create table bpm_core.scope (
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
+  is_copy              boolean not null default false,
+  error                jsonb,
   visit                integer not null default 0,
   output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
@@ -226,6 +230,8 @@ comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-
 comment on column bpm_core.scope.node_id is 'The activity whose inside this is; its token, host_token_id, rests there until the scope ends.';
 comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
 comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
+comment on column bpm_core.scope.is_copy is 'The scope of a compensation handler: variables is the snapshot of its record, and what is written to it goes outwards as well.';
+comment on column bpm_core.scope.error is 'Of the compensation of a saga: what went wrong, {code, message}, and goes on outwards when it is done.';
 comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
 
 comment on column bpm_core.scope.mi_index is 'Of one item of a multi-instance or turn of a loop: which, from 0.';
@@ -347,6 +353,39 @@ comment on column bpm_core.inclusive_join.waiting is 'How many tokens wait, surp
 comment on column bpm_core.inclusive_join.filled is 'One bit per incoming flow: it has brought a token to this round.';
 comment on column bpm_core.inclusive_join.blocked_by is 'A token that could still come over an empty flow when last looked; while it can, the others need not be looked at.';
 
+create table bpm_core.compensation_record (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  inner_scope_id       uuid,
+  node_id              text collate "C" not null,
+  event_id             text collate "C" not null,
+  handler_ref          text collate "C" not null,
+  position             integer not null check (position > 0),
+  status               bpm_core.compensation_status not null default 'Pending',
+  snapshot             jsonb not null,
+  recorded_at          timestamptz not null,
+  thrower_token_id     uuid,
+  handler_scope_id     uuid,
+  ended_at             timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  unique (workflow_instance_id, position, tenant_id),
+  check ((status = 'Pending') = (ended_at is null)),
+  check (handler_scope_id is null or thrower_token_id is not null)
+) with (fillfactor = 80);
+create index compensation_of_thrower on bpm_core.compensation_record (thrower_token_id, position) where thrower_token_id is not null;
+create index compensation_of_inner on bpm_core.compensation_record (inner_scope_id) where inner_scope_id is not null;
+create index compensation_of_handler on bpm_core.compensation_record (handler_scope_id) where handler_scope_id is not null;
+comment on table bpm_core.compensation_record is 'The ledger of what can be undone: one row for each completed activity that has a compensation handler. Undone from the highest position down, one at a time.';
+comment on column bpm_core.compensation_record.scope_id is 'The scope in which the activity was completed; the zero uuid at the root.';
+comment on column bpm_core.compensation_record.inner_scope_id is 'Of a sub-process: the scope it was.';
+comment on column bpm_core.compensation_record.event_id is 'Where the handler begins: the compensation boundary event of the activity, or the start event of its compensation event sub-process.';
+comment on column bpm_core.compensation_record.snapshot is 'The variables visible when the activity was completed.';
+comment on column bpm_core.compensation_record.thrower_token_id is 'The token that waits for the compensation this record is part of.';
+comment on column bpm_core.compensation_record.handler_scope_id is 'The scope the handler runs in, or ran in last.';
+
 create table bpm_core.timer (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,
@@ -371,9 +410,11 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (token_id);
+create index timer_of_version on bpm_core.timer (process_version_id, id) where process_version_id is not null;
 comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever; 0, of start timers only: this was the last.';
+comment on column bpm_core.timer.process_version_id is 'Of a start timer: the version it starts. Changed only under the lock of its process_definition.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -397,6 +438,8 @@ create table bpm_core.subscription (
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
+comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';
 comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
@@ -410,16 +453,18 @@ create table bpm_core.message (
   content_hash    bytea not null,
   state           bpm_core.message_state not null,
   correlated_to   uuid,
+  started_id      uuid,
   received_at     timestamptz not null,
   expires_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (message_id, tenant_id),
-  check ((correlated_to is not null) = (state = 'Correlated'))
+  check (num_nonnulls(correlated_to, started_id) = (state = 'Correlated')::integer)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+comment on column bpm_core.message.started_id is 'The workflow instance it started.';
 
 create table bpm_core.signal (
   tenant_id text collate "C" not null default '',
