@@ -347,16 +347,18 @@ class Drawing:
 
     def event_sub(self) -> Ends:
         """An event sub-process in whatever is around, at most two there; beside them a task."""
-        around = self.graph.nodes.get(self.scope)
-        present = sum(node.kind == "event-sub" for node in self.graph.inside(self.scope))
-        if present < 2 and (around is None or around.kind != "event-sub"):
+        if sum(node.kind == "event-sub" for node in self.graph.inside(self.scope)) < 2:
             self._event_sub()
         return self.task()
 
     def _event_sub(self) -> None:
+        around = self.graph.nodes.get(self.scope)
         node = self.node("event-sub")
         outside, self.scope = self.scope, node.id
-        kinds = ["timer", "message", "error", "escalation", *self._more_kinds()]
+        kinds = ["error", "escalation"]
+        # Inside of another one nothing would be waited for.
+        if around is None or around.kind != "event-sub":
+            kinds += ["timer", "message", *self._more_kinds()]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.5
         rule = self._rule(kind, beside=True)
