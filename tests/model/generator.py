@@ -380,6 +380,24 @@ class Drawing:
         node = self.node("call", rule=self.chance.choice(called).code)
         return Ends(node.id, node.id)
 
+    def undone(self) -> Ends:
+        """A task with a compensation handler."""
+        node = self.graph.nodes[self.task().first]
+        handler = self.node("service", undoes=True, writes=(self.chance.choice(GIVEN),))
+        node.undo = handler.id
+        return Ends(node.id, node.id)
+
+    def compensate(self) -> Ends:
+        """Something is done, and undone again, now and then."""
+        first, between, choose = self.undone(), self.block(), self.node("exclusive")
+        self.link(first.last, between.first)
+        self.link(between.last, choose.id)
+        throw, after = self.node("compensate"), self.node("exclusive")
+        choose.default = self.link(choose.id, throw.id).id
+        self.link(choose.id, after.id, self.condition(self._read()))
+        self.link(throw.id, after.id)
+        return Ends(first.first, after.id)
+
     def fling(self) -> Ends:
         """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""
         choose, after = self.node("exclusive"), self.task()
