@@ -1,6 +1,6 @@
 -- Elements to kinds, drawings to plain graphs, references of every style, and what is refused by name.
 begin;
-select plan(74);
+select plan(76);
 
 create function pg_temp.kinds(p_body text, p_outside text default '') returns jsonb language sql as $$
   select jsonb_object_agg(n.node_id, n.kind)
