@@ -17,7 +17,7 @@ from tests.corpus.engine import Engine, Row
 from tests.corpus.play import Play, Run
 from tests.corpus.report import Corpus, deploy, prepare
 from tests.corpus.script import Case, Script
-from tests.corpus.test_corpus import FOREIGN, FOREIGN_FILES, NOT_YET, OWN, OWN_FILES
+from tests.corpus.test_corpus import FOREIGN, FOREIGN_FILES, OWN, OWN_FILES
 
 FILES = {file.name: file for file in [*FOREIGN_FILES, *OWN_FILES]}
 CASES = [
@@ -74,8 +74,6 @@ def test_case(case: Case, stage: Stage) -> None:
     if case.file not in FILES:
         pytest.skip(f"{case.file} is not here (corpus: {FOREIGN}, set PGBPM_CORPUS)")
     scene = stage.scene(FILES[case.file])
-    if {row["code"] for row in scene.faults} & NOT_YET:
-        pytest.skip(f"not executed yet: {sorted({row['message'] for row in scene.faults})}")
     assert not scene.faults
     nodes = scene.drawing.nodes
     assert case.named <= nodes.keys(), case.named - nodes.keys()
