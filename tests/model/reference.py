@@ -7,7 +7,7 @@ go, what is offered and waited for, which scopes end, what is left.
 
 Where the standard leaves the order open the engine's published one holds: the variables of a
 command are set before its tokens move; its tokens move hop by hop; within a hop ends that end
-others come first.
+others come first, and processes are called last.
 """
 
 from __future__ import annotations
@@ -511,7 +511,7 @@ class Interpreter:
             arriving = [
                 a for token, node in leaving if token.alive for a in self._depart(token, node)
             ]
-            arriving.sort(key=lambda a: self.graph.nodes[a[1].target].kind not in FIRST)
+            arriving.sort(key=lambda a: _turn_of(self.graph.nodes[a[1].target]))
             leaving = self._terminate(arriving)
             for token, flow in arriving:
                 if token.alive:
@@ -815,6 +815,13 @@ class Interpreter:
                     seen.add(flow.target)
                     ahead.append(flow.target)
         return found
+
+
+def _turn_of(node: Node) -> int:
+    """Within a hop: what may end others first, what is called last, with what all others wrote."""
+    if node.kind in FIRST:
+        return 0
+    return 2 if node.kind == "call" and not node.many else 1
 
 
 def _waits(node: Node) -> bool:
