@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from pgbpm.cli.values import read_bpmn
@@ -52,7 +53,7 @@ def _out(drawing: Drawing, node: Node) -> Counter[str]:
     return Counter(kinds if node.tag in ACTIVITIES else [])
 
 
-_SPECIAL = {
+_SPECIAL: dict[str, Callable[[Drawing, Node], bool]] = {
     "subProcess, begun by an event": lambda d, n: n.by_event,
     "isForCompensation": lambda d, n: n.compensates,
     "several event definitions on one event": lambda d, n: len(n.events) > 1,
