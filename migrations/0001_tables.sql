@@ -216,6 +216,7 @@ create table bpm_core.workflow_version (
   owner_role_version_id uuid not null,
   name                  text,
   graph                 jsonb not null,
+  has_conditions        boolean not null default false,
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
@@ -576,6 +577,11 @@ create type bpm_core.catch as (
   host         bpm_core.moving
 );
 
+-- A call activity about to call: the token at it, what it calls, the ids drawn; or why it cannot.
+create type bpm_core.call as (
+  host bpm_core.moving, process_instance_id uuid, code text, process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text,
+  child_id uuid, token_id uuid, visit integer, depth integer, inputs jsonb, trouble bpm_core.trouble);
+
 -- Where a picker stands (law 12). Opaque to callers; kept by them as JSON.
 create type bpm_core.pick_position as (
   reached_at timestamptz,
@@ -646,6 +652,7 @@ create table bpm_core.workflow_instance (
   parent_token_id     uuid,
   ends_process        boolean not null default true,
   depth               smallint not null default 0,
+  inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
   live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
@@ -658,8 +665,11 @@ create table bpm_core.workflow_instance (
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
   check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
 comment on column bpm_core.workflow_instance.ends_process is 'It is the only binding of its process, which ends in the command that ends this.';
+comment on column bpm_core.workflow_instance.parent_token_id is 'Of an instance that a call activity called: the token that waits there. trigger_key is that token and its visit.';
+comment on column bpm_core.workflow_instance.inputs is 'Of a called instance: what it was given; it sees this in the place of the process variables.';
 comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
 
 create table bpm_core.instance_migration (
@@ -828,13 +838,16 @@ create table bpm_core.subscription (
   correlation_key      text collate "C",
   state                bpm_core.subscription_state not null default 'Open',
   created_at           timestamptz not null,
+  last_met             boolean not null default false,
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
@@ -875,7 +888,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'Cancel', 'Sweep')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

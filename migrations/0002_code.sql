@@ -253,6 +253,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
@@ -547,16 +548,19 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;
 
@@ -639,16 +643,17 @@ as $$
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
                    when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end
@@ -731,6 +736,8 @@ declare
   v_rest   text := ltrim(left(p_xml, 65536), E' \t\r\n\ufeff');
   v_pieces integer := 0;
   v_end    integer;
+  v_before text;
+  v_fault  bpm_core.finding;
 begin
   if octet_length(p_xml) > v_cap then
     return bpm_core.fault('TooLarge', format('The file has %s bytes; the limit is %s.', octet_length(p_xml), v_cap), null, null,
@@ -747,10 +754,14 @@ begin
     return bpm_core.fault('InvalidXml', 'No root element within 64 kB and 100 comments.', null, null,
       'Close or shorten the comments at the top of the file.');
   elsif starts_with(v_rest, '<!') then
-    return bpm_core.fault('InvalidXml', 'The file carries a document type declaration (<!DOCTYPE …>), which is never read.', null, null,
+    v_before := left(p_xml, length(left(p_xml, 65536)) - length(v_rest));
+    v_fault := bpm_core.fault('InvalidXml',
+      format('The file carries a document type declaration (<!DOCTYPE …>), which is never read (line %s, column %s).',
+             regexp_count(v_before, E'\n') + 1, length(regexp_replace(v_before, E'^.*\n|\ufeff', '', 'g')) + 1), null, null,
       'Remove it: BPMN needs none, and it could name files or addresses.');
+    v_fault.line := regexp_count(v_before, E'\n') + 1;
   end if;
-  return null;
+  return v_fault;
 end
 $$;
 
@@ -1080,6 +1091,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -1465,6 +1477,76 @@ begin
     when v_groups is null and p_lane is not null then array[p_lane]
     else '{}' end;
 end
+$$;
+
+-- from 20_catalog/drawn_calls.sql
+-- What call activities call and what they hand over: the called element and its binding, the mappings in and out, as Camunda, Flowable and Zeebe write them.
+-- Without mappings in, all is handed over; without mappings out, what the called steps wrote comes back.
+-- Returns:  one row per call activity: node_pos, spec {code, binding, version, inputs, all_in, outputs, all_out} for the node's expressions, and problem.
+create or replace function bpm_core.drawn_calls(p_elements bpm_core.bpmn_element[])
+returns table (node_pos integer, spec jsonb, problem text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with activity as materialized (
+    select e.pos, e.attributes from unnest(p_elements) e where e.space = 'bpmn' and e.tag = 'callActivity'),
+  extension as materialized (
+    select a.pos as node_pos, x.pos, x.space, x.tag, x.attributes
+      from activity a
+      join unnest(p_elements) h on h.parent = a.pos and h.space = 'bpmn' and h.tag = 'extensionElements'
+      join unnest(p_elements) x on x.parent = h.pos),
+  mapping as materialized (
+    select m.node_pos, m.pos, m.direction, m.target, m.source, c.tree, c.problem
+      from (
+        select x.node_pos, x.pos, x.tag as direction, btrim(x.attributes ->> 'target') as target,
+               coalesce('${' || btrim(x.attributes ->> 'source') || '}', x.attributes ->> 'sourceExpression') as source
+          from extension x
+         where x.space in ('camunda', 'flowable') and x.tag in ('in', 'out') and x.attributes ->> 'target' <> ''
+        union all
+        select x.node_pos, y.pos, case y.tag when 'input' then 'in' else 'out' end, btrim(y.attributes ->> 'target'), btrim(y.attributes ->> 'source')
+          from extension x
+          join unnest(p_elements) y on y.parent = x.pos
+         where x.space = 'zeebe' and x.tag = 'ioMapping' and y.tag in ('input', 'output')) m
+     cross join lateral bpm_core.compile_expression(m.source) c),
+  mapped as (
+    select m.node_pos,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'in') as inputs,
+           jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', m.tree) order by m.pos) filter (where m.direction = 'out') as outputs,
+           min('its mapping to ' || m.target || ' cannot be read: ' || m.problem) as problem
+      from mapping m
+     group by m.node_pos),
+  said as (
+    select x.node_pos,
+           bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
+           bool_or(x.tag = 'calledElement') as zeebe,
+           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
+           coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
+           coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
+      from extension x
+     group by x.node_pos),
+  call as (
+    select a.pos, coalesce(s.process_id, nullif(btrim(a.attributes ->> 'calledElement'), '')) as code, m.inputs, m.outputs, m.problem,
+           lower(coalesce(a.attributes ->> 'camunda:calledElementBinding', s.binding,
+                          case when a.attributes ->> 'flowable:sameDeployment' = 'true' then 'deployment' end, 'latest')) as binding,
+           a.attributes ->> 'camunda:calledElementVersion' as version, coalesce(s.zeebe, false) as zeebe,
+           coalesce(s.all_in, false) as all_in, coalesce(s.all_out, false) as all_out, coalesce(s.none_in, false) as none_in, coalesce(s.none_out, false) as none_out
+      from activity a
+      left join mapped m on m.node_pos = a.pos
+      left join said s on s.node_pos = a.pos)
+  select c.pos,
+         jsonb_strip_nulls(jsonb_build_object(
+           'code', e.tree, 'source', c.code, 'binding', c.binding, 'version', case when c.version ~ '^\d{1,9}$' then c.version::integer end,
+           'inputs', coalesce(c.inputs, case when c.none_in then '[]'::jsonb end),
+           'all_in', case when c.all_in or (c.zeebe and not c.none_in and c.inputs is not null) then true end,
+           'outputs', coalesce(c.outputs, case when c.none_out then '[]'::jsonb end), 'all_out', case when c.all_out then true end)),
+         case when c.code is null then 'it names no process to call'
+              when e.problem is not null then format('what it calls cannot be read: %s', e.problem)
+              when c.binding not in ('latest', 'deployment', 'version') then format('its binding %s is not known', quote_literal(left(c.binding, 50)))
+              when c.binding = 'version' and coalesce(c.version, '') !~ '^\d{1,9}$' then 'it is bound to a version without naming its number'
+              else c.problem end
+    from call c
+   cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
 -- from 20_catalog/drawn_message.sql
@@ -1959,6 +2041,21 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/find_call_faults.sql
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
+create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
+           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
+    from unnest(p_nodes) n
+    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+   where n.tag = 'callActivity' and c.problem is not null
+$$;
+
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -2000,6 +2097,11 @@ as $$
     from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
    where n.event = 'timer' and t.problem is not null
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
@@ -2026,7 +2128,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;
@@ -2317,7 +2419,10 @@ as $$
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
-    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+    from node n where n.outgoing = 0 and n.tag not in ('endEvent', 'boundaryEvent') and not n.unconnected
+  union all
+  select bpm_core.warning('ImplicitEnd', format('%s has no outgoing flow: its path ends there.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag = 'boundaryEvent' and not n.unconnected
   union all
   select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
     from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected
@@ -2617,8 +2722,8 @@ as $$
 $$;
 
 -- from 20_catalog/implied_node.sql
--- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, or the end of an end event that throws
--- something first.
+-- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
+-- something first, or the end of a path that a boundary event begins and that leads nowhere.
 -- Returns:  ':split', ':choice', ':inclusive', ':end', or null.
 create or replace function bpm_core.implied_node(
   p_tag text, p_kind bpm_core.node_kind, p_incoming integer, p_outgoing integer, p_conditional integer, p_default_ref text)
@@ -2628,6 +2733,7 @@ as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
     when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
+    when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
     when p_tag like '%Gateway' then null
@@ -2820,7 +2926,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -2994,8 +3100,9 @@ $$;
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; the end behind an end event that
+-- throws something, and behind a boundary event that nothing leads away from. The node added is <id>:split, <id>:choice, <id>:inclusive or
+-- <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
@@ -3032,6 +3139,33 @@ as $$
   )
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
+$$;
+
+-- from 20_catalog/map_values.sql
+-- What mappings make of variables: one value per target, each from its compiled expression.
+-- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_mapping jsonb;
+  v_value   jsonb;
+begin
+  mapped := '{}'::jsonb;
+  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+    if v_value is null then
+      mapped := null;
+      failed := v_mapping - 'tree';
+      return;
+    end if;
+    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+  end loop;
+end
 $$;
 
 -- from 20_catalog/member_tree.sql
@@ -4025,8 +4159,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -4362,6 +4497,7 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -4376,8 +4512,11 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
+           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
+    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -4399,6 +4538,8 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5036,6 +5177,156 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_call_ends.sql
+-- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
+-- its steps wrote. A caller that no longer waits for it hears nothing.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+  v_leaving  bpm_core.moving[];
+begin
+  with ended as materialized (
+    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+      from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
+     cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
+                          where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
+     cross join lateral (
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.host).instance_id, bpm_core.now(), 'CallCompleted', (e.host).token_id, (e.host).node_id,
+           jsonb_build_object('child', e.child_id, 'variables', e.mapped) || bpm_core.local_names(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where e.mapped is not null),
+  patched as (
+    update bpm_core.workflow_instance w
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (e.host).scope_id, e.mapped)
+      from ended e
+     where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
+  select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
+           filter (where e.mapped is not null),
+         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
+                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
+    into v_leaving, v_troubles
+    from ended e;
+  perform bpm_core.open_incidents(v_troubles);
+  if v_leaving is not null then
+    perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+end
+$$;
+
+-- from 40_flow/apply_call_escalations.sql
+-- Under the instance locks: escalations that called processes have thrown and none of them caught. Who catches them goes on from there; further out they
+-- are passed on. Writes: history_event, inbox, and what follow_catch and the paths ahead write.
+create or replace function bpm_core.apply_call_escalations(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch bpm_core.catch;
+  r_call  record;
+begin
+  for r_call in select h.* from bpm_core.waiting_hosts(p_tenant_id, p_rows) h order by h.inbox_id loop
+    v_catch := bpm_core.find_catch(r_call.host, 'EscalationBoundary', r_call.payload ->> 'code');
+    perform bpm_core.bump_instances(p_tenant_id, array[(r_call.host).instance_id]);
+    if v_catch.node_id is null then
+      perform bpm_core.escalate_to_caller(r_call.host, r_call.payload ->> 'code');
+      continue;
+    end if;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
+            jsonb_build_object('host', (v_catch.host).node_id, 'code', r_call.payload ->> 'code')
+            || case when v_catch.interrupting and not v_catch.is_start then '{}'::jsonb else '{"interrupting": false}' end);
+    perform bpm_core.advance_isolated(bpm_core.follow_catch(v_catch));
+  end loop;
+end
+$$;
+
+-- from 40_flow/apply_call_failures.sql
+-- Under the instance locks: called processes have failed. With an error code it is a BPMN error at the call activity, which its boundary events, or those
+-- further out, may catch; else, or if nobody does, an incident there: resolving it calls anew.
+-- Writes:   history_event, incident, and what raise_errors writes.
+create or replace function bpm_core.apply_call_failures(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_failed   bpm_core.thrown[];
+  v_uncaught bpm_core.thrown[];
+begin
+  with failed as materialized (
+    select row_number() over (order by h.inbox_id) as n, h.host, h.payload from bpm_core.waiting_hosts(p_tenant_id, p_rows) h),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (f.host).instance_id, bpm_core.now(), 'CallFailed', (f.host).token_id, (f.host).node_id,
+           jsonb_build_object('child', f.payload -> 'child', 'status', f.payload -> 'status', 'code', f.payload #> '{detail,code}')
+      from failed f)
+  select array_agg(row(f.n, f.host, f.payload #>> '{detail,code}', f.payload #>> '{detail,message}')::bpm_core.thrown) into v_failed
+    from failed f;
+  if v_failed is null then
+    return;
+  end if;
+  perform bpm_core.bump_instances(p_tenant_id, array(select (f.token).instance_id from unnest(v_failed) f));
+  v_uncaught := array(select f from unnest(v_failed) f where f.code is null)
+                || bpm_core.raise_errors(array(select f from unnest(v_failed) f where f.code is not null));
+  perform bpm_core.close_waits(array(select u.token from unnest(v_uncaught) u));
+  perform bpm_core.open_incidents(array(
+    select row(u.token, 'CalledProcessFailed', format('What call activity %s called has failed%s.', (u.token).node_id, ' with the error ' || u.code),
+               jsonb_build_object('code', u.code, 'message', u.message))::bpm_core.trouble
+      from unnest(v_uncaught) u));
+end
+$$;
+
+-- from 40_flow/apply_calls.sql
+-- Under the instance locks: what called instances and their callers have to tell each other.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_calls(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_kind record;
+begin
+  for r_kind in select r.kind, array_agg(r) as some from unnest(p_rows) r group by r.kind order by r.kind loop
+    case r_kind.kind
+      when 'CallEnded' then
+        perform bpm_core.apply_call_ends(p_tenant_id, r_kind.some);
+      when 'CallFailed' then
+        perform bpm_core.apply_call_failures(p_tenant_id, r_kind.some);
+      when 'CallEscalated' then
+        perform bpm_core.apply_call_escalations(p_tenant_id, r_kind.some);
+      when 'Cancel' then
+        perform bpm_core.cancel_called(p_tenant_id, r_kind.some);
+    end case;
+  end loop;
+end
+$$;
+
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
@@ -5108,6 +5399,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
 end
 $$;
 
@@ -5162,7 +5457,7 @@ begin
      cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -5232,7 +5527,7 @@ end
 $$;
 
 -- from 40_flow/arm_boundaries.sql
--- Arms the boundary events of the activities these tokens have just entered: opens their signal waits, starts their timers.
+-- Arms the boundary events of the activities these tokens have just entered: opens their signal waits and those for conditions, starts their timers.
 -- Returns:  moving[], their message waits: each names the token of the host and the boundary event. drive opens them at the end.
 -- Writes:   subscription, timer, history_event.
 create or replace function bpm_core.arm_boundaries(p_arriving bpm_core.moving[])
@@ -5244,13 +5539,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
             from unnest(p_arriving) a
            cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
@@ -5258,6 +5554,9 @@ begin
   -- Timers last: one that gives no time closes what the token offered already.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   if v_timers is not null then
     perform bpm_core.start_timers(v_timers);
@@ -5381,6 +5680,56 @@ begin
 end
 $$;
 
+-- from 40_flow/called_version.sql
+-- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
+-- Returns:  no row when there is none that can be started.
+create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_version integer := case when p_binding = 'version' then p_version end;
+begin
+  if p_binding = 'deployment' then
+    select v.version into v_version
+      from bpm_core.workflow_version c
+     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+                          where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     order by v.version desc
+     limit 1;
+  end if;
+  if p_binding = 'latest' or v_version is not null then
+    return query select s.* from bpm_core.startable_version(p_tenant_id, p_code, v_version) s;
+  end if;
+end
+$$;
+
+-- from 40_flow/cancel_called.sql
+-- Under the instance locks: cancels instances whose callers no longer want them. What they have called themselves hears it by its own inbox row, so a deep
+-- tree goes level by level. Writes: as terminate_instances.
+create or replace function bpm_core.cancel_called(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.terminate_instances(p_tenant_id, array(
+    select w.id
+      from unnest(p_rows) r
+     cross join lateral (select w.id, w.status from bpm_core.workflow_instance w where w.tenant_id = p_tenant_id and w.id = r.target_id offset 0) w
+     where w.status in ('Running', 'Suspended')), 'Cancelled', '{"caller": true}');
+end
+$$;
+
 -- from 40_flow/cancel_process.sql
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
@@ -5406,7 +5755,9 @@ begin
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+     -- What they have called hears of it through the inbox, level by level.
+     and w.parent_token_id is null);
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
@@ -5479,42 +5830,6 @@ begin
             || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
     leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
-end
-$$;
-
--- from 40_flow/check_mapping.sql
--- Is this a mapping of nodes of one version to those of another?
--- Raises:   BP422 no object; a node that one of the versions does not have; two nodes mapped to one.
-create or replace function bpm_core.check_mapping(p_tenant_id text, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_why text;
-begin
-  if jsonb_typeof(p_mapping) is distinct from 'object' then
-    perform bpm_core.fail('BP422', 'The mapping must be an object {"node": "node of the new version" or null}.');
-  end if;
-  select case
-           when jsonb_typeof(m.value) not in ('string', 'null') then format('%s is mapped to %s, which is no node', m.key, m.value)
-           when o.node_id is null then format('the old version has no node %s', m.key)
-           when jsonb_typeof(m.value) = 'string' and n.node_id is null then format('the new version has no node %s', m.value #>> '{}')
-           when jsonb_typeof(m.value) = 'string' and count(*) over (partition by m.value) > 1 then format('two nodes are mapped to %s', m.value #>> '{}') end
-    into v_why
-    from jsonb_each(p_mapping) m
-    left join lateral (select o.node_id from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = m.key offset 0) o on true
-    left join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = m.value #>> '{}' offset 0) n on true
-   order by 1
-   limit 1;
-  if v_why is not null then
-    perform bpm_core.fail('BP422', format('The mapping is wrong: %s.', v_why), jsonb_build_object('mapping', p_mapping));
-  end if;
 end
 $$;
 
@@ -5666,6 +5981,26 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
+end
+$$;
+
+-- from 40_flow/close_calls.sql
+-- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
+-- Writes:   inbox.
+create or replace function bpm_core.close_calls(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', c.id, 'Cancel', jsonb_build_object('caller', k.id), bpm_core.now()
+    from unnest(p_hosts) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
+   where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
 end
 $$;
 
@@ -5829,9 +6164,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, and the scopes they are hosts of with all that is
--- inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, history_event.
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- with all that is inside. The tokens themselves are left alone.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -5851,6 +6186,7 @@ begin
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_incidents(p_hosts);
+  perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
 end
 $$;
@@ -5980,7 +6316,7 @@ $$;
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -6001,6 +6337,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -6034,6 +6371,7 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -6043,12 +6381,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.
@@ -6229,8 +6572,9 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
--- The instances carry their final status already. Writes: history_event, process_instance.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
+-- caller hears of it.
+-- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -6242,16 +6586,17 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
+  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  v_processes := array(
-    select w.process_instance_id
-      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
-     where w.ends_process);
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
+    into v_processes, v_called
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -6259,6 +6604,9 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
+  if v_called is not null then
+    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
 end
 $$;
 
@@ -6315,6 +6663,56 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_call_activities.sql
+-- KIND call activity: the token rests, and the called process begins as a workflow instance of its own within the same process instance, pinned to its
+-- version. It sees what the inputs map, or all the caller sees, as it is now. Its end comes back through the inbox.
+-- Returns:  moving[]: the message waits of boundary events, and the first tokens of the called instances.
+-- Writes:   token, workflow_instance, history_event, incident; subscription, timer.
+create or replace function bpm_core.enter_call_activities(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_waits    bpm_core.moving[];
+  v_calls    bpm_core.call[];
+  v_troubles bpm_core.trouble[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_waits := bpm_core.arm_boundaries(p_arriving);
+  v_calls := bpm_core.prepare_calls(p_arriving);
+  v_troubles := array(select c.trouble from unnest(v_calls) c where (c.trouble).code is not null);
+  if cardinality(v_troubles) > 0 then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+    v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
+  end if;
+  return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
+end
+$$;
+
+-- from 40_flow/enter_conditional_catches.sql
+-- KIND conditional intermediate catch event: the token rests until its condition is true, which drive asks when nothing moves any more. Its steps go on
+-- counting: a loop through conditions that are true is a loop.
+-- Returns:  moving[], none. Writes: token, subscription, history_event.
+create or replace function bpm_core.enter_conditional_catches(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  perform bpm_core.open_condition_waits(p_arriving);
+  return '{}'::bpm_core.moving[];
+end
+$$;
+
 -- from 40_flow/enter_end_events.sql
 -- KIND end event: the token ends; a scope or an instance without a live token ends with it, the instance in the same row write.
 -- Returns:  moving[], the hosts of scopes that ended. Writes: token, workflow_instance, process_instance, history_event; scope.
@@ -6362,7 +6760,8 @@ end
 $$;
 
 -- from 40_flow/enter_error_ends.sql
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
+-- caller catches it. Nobody does: an incident on the token.
 -- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -6382,6 +6781,9 @@ begin
         from unnest(p_arriving) a
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+  if v_uncaught <> '{}' then
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
@@ -6415,7 +6817,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,
@@ -6443,14 +6845,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
   select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch')
-    into v_signals, v_timers, v_messages
+         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
+    into v_signals, v_timers, v_messages, v_conditions
     from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
                  f.target_kind as kind
             from unnest(p_arriving) a
@@ -6459,6 +6862,9 @@ begin
   -- Timers last: one that gives no time closes what was opened before.
   if v_signals is not null then
     perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
   end if;
   perform bpm_core.start_timers(v_timers);
   return coalesce(v_messages, '{}');
@@ -6688,6 +7094,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -6696,6 +7104,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then
@@ -6915,6 +7325,31 @@ begin
   perform bpm_core.rest_tokens(p_arriving);
   perform bpm_core.start_timers(p_arriving);
   return '{}'::bpm_core.moving[];
+end
+$$;
+
+-- from 40_flow/escalate_to_caller.sql
+-- Hands an escalation nobody in its instance catches to the caller, if somebody there or further out does.
+-- Returns:  boolean, whether somebody does. Writes: inbox.
+create or replace function bpm_core.escalate_to_caller(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not bpm_core.is_caught_by_caller(p_token, 'EscalationBoundary', p_code) then
+    return false;
+  end if;
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select w.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'CallEscalated',
+         jsonb_build_object('child', w.id, 'host', t.id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'code', p_code), bpm_core.now()
+    from bpm_core.workflow_instance w
+   cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  return true;
 end
 $$;
 
@@ -7322,18 +7757,6 @@ begin
 end
 $$;
 
--- from 40_flow/gateway_events.sql
--- The events behind an event-based gateway, as they would be called in the other version.
--- Returns:  text[], sorted.
-create or replace function bpm_core.gateway_events(p_tenant_id text, p_version_id uuid, p_node_id text, p_mapping jsonb)
-returns text[]
-language sql stable
-as $$
-  select array_agg(bpm_core.image_of(p_mapping, f.target_id) order by bpm_core.image_of(p_mapping, f.target_id))
-    from bpm_core.workflow_flow f
-   where f.tenant_id = p_tenant_id and f.workflow_version_id = p_version_id and f.source_id = p_node_id
-$$;
-
 -- from 40_flow/gateway_trouble.sql
 -- Says why a gateway could not choose: which flow was undecidable, or that none was true, with the values seen.
 -- Returns:  trouble, codes ConditionUndecidable and NoFlowTrue.
@@ -7452,6 +7875,25 @@ begin
 end
 $$;
 
+-- from 40_flow/has_conditions.sql
+-- Whether one of these tokens is in a version that has events waiting for a condition.
+create or replace function bpm_core.has_conditions(p_moving bpm_core.moving[])
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select distinct m.tenant_id, m.version_id from unnest(p_moving) m offset 0) m
+     cross join lateral (select x.has_conditions from bpm_core.workflow_version x where x.tenant_id = m.tenant_id and x.id = m.version_id offset 0) x
+     where x.has_conditions);
+end
+$$;
+
 -- from 40_flow/hold_timers.sql
 -- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
 -- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
@@ -7520,21 +7962,6 @@ begin
 end
 $$;
 
--- from 40_flow/image_of.sql
--- The node that a node of the old version becomes: what the mapping says of it, else the one of the same id. A node that the compiler put around or
--- behind another (x:multi) goes with that one.
--- Returns:  text; null: the mapping gives it up.
-create or replace function bpm_core.image_of(p_mapping jsonb, p_node_id text)
-returns text
-language sql immutable parallel safe
-as $$
-  select case when p_mapping = '{}' then p_node_id
-              when p_mapping ? p_node_id then p_mapping ->> p_node_id
-              when p_mapping ? split_part(p_node_id, ':', 1)
-                then (p_mapping ->> split_part(p_node_id, ':', 1)) || substr(p_node_id, length(split_part(p_node_id, ':', 1)) + 1)
-              else p_node_id end
-$$;
-
 -- from 40_flow/inbox_id.sql
 -- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
 -- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
@@ -7556,6 +7983,42 @@ begin
     v_id := bpm_core.new_id();
   end loop;
   return v_id;
+end
+$$;
+
+-- from 40_flow/insert_calls.sql
+-- Creates the instances that call activities call, each with its first token.
+-- Returns:  moving[], the first tokens, leaving their start events. Writes: workflow_instance, token, history_event.
+create or replace function bpm_core.insert_calls(p_calls bpm_core.call[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, trigger_key, parent_token_id,
+                                          ends_process, depth, live_tokens, inputs, created_at)
+  select (c.host).tenant_id, c.child_id, c.process_instance_id, c.workflow_version_id, c.role_version_id, 'call:' || (c.host).node_id,
+         (c.host).token_id || ':' || c.visit, (c.host).token_id, false, c.depth, 1, c.inputs, v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select (c.host).tenant_id, c.token_id, c.child_id, c.start_node_id, 'Waiting', v_now
+    from unnest(p_calls) c;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select (c.host).tenant_id, (c.host).instance_id, v_now, 'CallStarted'::bpm_core.history_kind, (c.host).token_id, (c.host).node_id, null,
+         jsonb_build_object('child', c.child_id, 'process', c.code)
+    from unnest(p_calls) c
+  union all
+  select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
+         jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
+    from unnest(p_calls) c;
+  return array(
+    select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_calls) c);
 end
 $$;
 
@@ -7604,6 +8067,52 @@ begin
     into v_leaving
     from born b;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/is_caught.sql
+-- Whether somebody catches an error thrown at a token: in its instance, or where that was called.
+create or replace function bpm_core.is_caught(p_token bpm_core.moving, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (bpm_core.find_catch(p_token, 'ErrorBoundary', p_code)).node_id is not null or bpm_core.is_caught_by_caller(p_token, 'ErrorBoundary', p_code);
+end
+$$;
+
+-- from 40_flow/is_caught_by_caller.sql
+-- Whether something thrown in an instance that a call activity called would be caught there or further out. The callers' rows are read without their
+-- locks: they rest at their call activities as long as what they called runs, or are about to cancel it.
+create or replace function bpm_core.is_caught_by_caller(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host bpm_core.moving := p_token;
+begin
+  loop
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.workflow_instance w
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+       cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
+                            where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
+       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+    exit when v_host.token_id is null;
+    if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $$;
 
@@ -7727,10 +8236,8 @@ end
 $$;
 
 -- from 40_flow/leave_by_waits.sql
--- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
--- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
--- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
--- p_met: the waits, as they were consumed. Writes: history_event, token, workflow_instance, what close_waits and the paths ahead write.
+-- Lets tokens go on whose waits were met.
+-- p_met: the waits, as they were consumed. Writes: what leave_waits and the paths ahead write.
 create or replace function bpm_core.leave_by_waits(p_met bpm_core.subscription[])
 returns void
 language plpgsql volatile
@@ -7739,33 +8246,8 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_hosts   bpm_core.moving[];
-  v_leaving bpm_core.moving[];
-  v_beside  bpm_core.moving[];
-  v_begin   bpm_core.moving[];
-  v_ending  bpm_core.moving[];
 begin
-  with met as materialized (
-    select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
-           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
-      from unnest(p_met) m
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
-                          where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
-     cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
-  select array_agg(m.token) filter (where m.interrupting and m.more_waits and not m.is_start),
-         array_agg(m.token) filter (where m.interrupting and not m.is_start), array_agg(m.token) filter (where not m.interrupting and not m.is_start),
-         array_agg(m.token) filter (where m.is_start and not m.interrupting), array_agg(m.token) filter (where m.is_start and m.interrupting)
-    into v_hosts, v_leaving, v_beside, v_begin, v_ending
-    from met m;
-  perform bpm_core.close_waits(v_hosts);
-  v_ending := bpm_core.start_event_subs(v_ending, true);
-  -- What was closed may have held others of them.
-  v_leaving := bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
-    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
-  perform bpm_core.advance_isolated(v_leaving);
+  perform bpm_core.advance_isolated(bpm_core.leave_waits(p_met));
 end
 $$;
 
@@ -7815,6 +8297,51 @@ begin
      set joined = j.joined - 1
    where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
      and j.node_id = p_token.node_id and j.round = r_last.round;
+end
+$$;
+
+-- from 40_flow/leave_waits.sql
+-- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
+-- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
+-- interrupt sends a new token and leaves the host alone; the start event of an event sub-process begins that.
+-- p_met: the waits, as they were consumed. Returns: moving[], leaving. Writes: token, scope, workflow_instance, history_event, what close_waits writes.
+create or replace function bpm_core.leave_waits(p_met bpm_core.subscription[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts   bpm_core.moving[];
+  v_leaving bpm_core.moving[];
+  v_beside  bpm_core.moving[];
+  v_begin   bpm_core.moving[];
+  v_ending  bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_met), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  with met as materialized (
+    select row(m.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.token_id, m.node_id, null, null)::bpm_core.moving as token,
+           n.interrupting, t.node_id <> m.node_id or n.element = 'receiveTask' as more_waits, n.element = 'startEvent' as is_start
+      from unnest(p_met) m
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+                          where n.tenant_id = m.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.node_id from bpm_core.token t where t.tenant_id = m.tenant_id and t.id = m.token_id offset 0) t)
+  select array_agg(m.token) filter (where m.interrupting and m.more_waits and not m.is_start),
+         array_agg(m.token) filter (where m.interrupting and not m.is_start), array_agg(m.token) filter (where not m.interrupting and not m.is_start),
+         array_agg(m.token) filter (where m.is_start and not m.interrupting), array_agg(m.token) filter (where m.is_start and m.interrupting)
+    into v_hosts, v_leaving, v_beside, v_begin, v_ending
+    from met m;
+  perform bpm_core.close_waits(v_hosts);
+  v_ending := bpm_core.start_event_subs(v_ending, true);
+  -- What was closed may have held others of them.
+  return bpm_core.drop_dead(v_leaving) || v_ending || bpm_core.bear_tokens(bpm_core.drop_dead(v_beside))
+    || bpm_core.start_event_subs(bpm_core.drop_dead(v_begin), false);
 end
 $$;
 
@@ -8005,6 +8532,60 @@ begin
 end
 $$;
 
+-- from 40_flow/meet_conditions.sql
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
+end
+$$;
+
 -- from 40_flow/message_key_hash.sql
 -- The advisory lock that stands for one message key.
 -- Returns:  bigint.
@@ -8012,525 +8593,6 @@ create or replace function bpm_core.message_key_hash(p_tenant_id text, p_name te
 returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
-
--- from 40_flow/migrate_instance.sql
--- Under the lock: pins a workflow instance to another version and takes what is open in it along, as its items say.
--- Writes:   history_event, instance_migration, workflow_instance, and what the functions named write.
-create or replace function bpm_core.migrate_instance(
-  p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text, p_reason text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  -- Rows of history before this one are read by the old graph.
-  with noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-    values (p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', p_actor,
-            jsonb_strip_nulls(jsonb_build_object('from', p_from, 'to', p_to, 'mapping', p_mapping, 'reason', p_reason)))
-    returning seq)
-  insert into bpm_core.instance_migration (tenant_id, workflow_instance_id, seq, from_version_id, to_version_id, migrated_at)
-  select p_tenant_id, p_instance_id, n.seq, p_from, p_to, v_now
-    from noted n;
-  update bpm_core.workflow_instance w
-     set workflow_version_id = p_to, role_version_id = v.owner_role_version_id, lock_version = w.lock_version + 1
-    from bpm_core.workflow_version v
-   where w.tenant_id = p_tenant_id and w.id = p_instance_id and v.tenant_id = w.tenant_id and v.id = p_to;
-  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_items, p_actor);
-  perform bpm_core.migrate_waits(p_tenant_id, p_items);
-  perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
-  perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
-  -- What was opened is held like the rest, should the instance be suspended.
-  perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
-end
-$$;
-
--- from 40_flow/migrate_locked.sql
--- Under the locks: moves one process to another version, unless something speaks against it.
--- Returns:  from_version; changes: what was renamed, closed or opened; refusals: null when it was moved.
--- Raises:   as migration_targets. Writes: as migrate_process.
-create or replace function bpm_core.migrate_locked(
-  p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb, p_actor text, p_reason text,
-  out from_version integer, out changes jsonb, out refusals jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_target record;
-  v_target uuid;
-  v_items  bpm_core.migration_item[];
-  v_all    bpm_core.migration_item[] := '{}';
-begin
-  select v.version into from_version
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  for r_target in
-    select t.*, array(select i from bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i) as items
-      from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-     order by t.instance_id
-  loop
-    v_items := r_target.items;
-    v_all := v_all || v_items;
-    v_target := r_target.to_process_version_id;
-    refusals := coalesce(refusals, '[]') || coalesce(bpm_core.refusals_of(v_items), '[]');
-  end loop;
-  refusals := nullif(refusals, '[]');
-  changes := (
-    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', i.node_id, 'to', i.to_node_id, 'action', i.action))), '[]')
-      from unnest(v_all) i where i.action <> 'keep');
-  if refusals is not null or from_version = p_to_version then
-    return;
-  end if;
-  for r_target in
-    select * from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t order by t.instance_id
-  loop
-    v_items := array(select i from bpm_core.migration_items(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping) i);
-    perform bpm_core.migrate_instance(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping, v_items, p_actor, p_reason);
-  end loop;
-  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
-  update bpm_core.process_instance p
-     set process_version_id = v_target, version = p.version + 1, updated_at = bpm_core.now()
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  perform bpm_core.write_audit(p_tenant_id, p_actor, 'MigrateProcess', 'process_instance', p_process_instance_id::text, null, p_reason,
-    jsonb_build_object('from_version', from_version, 'to_version', p_to_version, 'mapping', p_mapping));
-end
-$$;
-
--- from 40_flow/migrate_process.sql
--- Moves a process instance to another version of its process, as bpm.plan_migration shows it. All or nothing, in one transaction; what would strand
--- something is refused. Tasks get the task version, type and attempts of the new version; tasks in hand stay in hand; timers keep their due time.
--- Returns:  one row: process_instance_id, from_version, to_version, changes (what was renamed, closed or opened, as jsonb); moving to the version it has does nothing.
--- Raises:   BP403, BP404, BP409 it has ended, BP422 refused (detail: all refusals), a wrong mapping, a reason too long.
--- Writes:   workflow_instance, process_instance, instance_migration, token, scope, subscription, timer, task_instance, approval_record, incident,
---           history_event, audit_event. Locks: all workflow instances of the process.
-create or replace function bpm.migrate_process(
-  p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_reason text default null, p_actor text default null,
-  p_tenant_id text default '')
-returns table (process_instance_id uuid, from_version integer, to_version integer, changes jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor    text;
-  v_refusals jsonb;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
-  select m.from_version, m.changes, m.refusals into from_version, changes, v_refusals
-    from bpm_core.migrate_locked(p_tenant_id, p_process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-  if v_refusals is not null then
-    perform bpm_core.fail('BP422', format('Process instance %s cannot be moved to version %s: %s', p_process_instance_id, p_to_version,
-                                          (v_refusals -> 0 ->> 'node') || ', ' || (v_refusals -> 0 ->> 'message')
-                                          || case when jsonb_array_length(v_refusals) > 1 then format(' (and %s more)', jsonb_array_length(v_refusals) - 1) else '' end || '.'),
-      jsonb_build_object('refusals', v_refusals), 'bpm.plan_migration() lists everything; the mapping or moving tokens may help.');
-  end if;
-  process_instance_id := p_process_instance_id;
-  to_version := p_to_version;
-  return next;
-end
-$$;
-
--- from 40_flow/migrate_processes.sql
--- Moves process instances of one version to another, at most p_limit of them, in the order of their ids after p_after; for many: call again with the
--- last id until fewer come back. Those that are refused stay as they are and say why; the others are moved, all in one transaction.
--- Returns:  one row per instance looked at: process_instance_id, outcome (Done, Rejected), changes, refusals.
--- Raises:   BP403, BP404 no such process or version, BP422 limit not 1 to 1000, a wrong mapping, a reason too long.
--- Writes:   as migrate_process. Locks: all workflow instances of these processes, waited for.
-create or replace function bpm.migrate_processes(
-  p_code text, p_from_version integer, p_to_version integer, p_mapping jsonb default '{}', p_limit integer default 100, p_after uuid default null,
-  p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, outcome bpm.outcome, changes jsonb, refusals jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor     text;
-  v_version   uuid;
-  v_processes uuid[];
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
-  select v.id into v_version
-    from bpm_core.process_definition d
-    join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id
-   where d.code = p_code and d.tenant_id = p_tenant_id;
-  if v_version is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', coalesce(p_code, 'null'), coalesce(p_from_version::text, 'null')), null,
-      'See the view bpm.definition.');
-  end if;
-  v_processes := array(
-    select p.id
-      from bpm_core.process_instance p
-     where p.tenant_id = p_tenant_id and p.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') and p.process_version_id = v_version
-       and p.status in ('Running', 'Suspended')
-     order by p.id
-     limit p_limit);
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = k.id offset 0) w
-     where w.tenant_id = p_tenant_id));
-  -- Some may have ended, or been moved, while they were waited for.
-  for process_instance_id in
-    select p.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select p.id, p.status, p.process_version_id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = k.id offset 0) p
-     where p.status in ('Running', 'Suspended') and p.process_version_id = v_version
-     order by p.id
-  loop
-    select m.changes, m.refusals into changes, refusals
-      from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-    outcome := case when refusals is null then 'Done' else 'Rejected' end;
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migrate_tokens.sql
--- Under the lock: puts live tokens on the nodes of the new version, with the scopes they are hosts of, their approvals and open incidents.
--- Writes:   token, scope, approval_record, incident, history_event.
-create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[], p_actor text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with moved as (
-    update bpm_core.token t
-       set node_id = i.to_node_id, version = t.version + 1, updated_at = v_now,
-           via_flow_id = (select f.flow_id from bpm_core.workflow_flow f
-                           where f.flow_id = t.via_flow_id and f.workflow_version_id = p_to and f.tenant_id = t.tenant_id and f.target_id = i.to_node_id)
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'token' offset 0) i
-     where t.tenant_id = i.tenant_id and t.id = i.id
-    returning t.id, t.state, i.node_id, i.to_node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
-  select p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', m.id, m.to_node_id, m.state::text, p_actor, jsonb_build_object('node', m.node_id)
-    from moved m
-   where m.node_id <> m.to_node_id;
-  update bpm_core.scope s
-     set node_id = i.to_node_id
-    from unnest(p_items) i
-   where i.kind = 'token' and i.action = 'rename' and s.host_token_id = i.id and s.tenant_id = p_tenant_id and s.state = 'Open';
-  update bpm_core.approval_record a
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where a.workflow_instance_id = p_instance_id and a.token_id = i.id and a.tenant_id = p_tenant_id and a.node_id = i.node_id;
-  update bpm_core.incident n
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where n.workflow_instance_id = p_instance_id and n.token_id = i.id and n.tenant_id = p_tenant_id and n.state = 'Open';
-end
-$$;
-
--- from 40_flow/migrate_waits.sql
--- Under the lock: renames the events that tokens wait for, and closes those that are given up.
--- Writes:   subscription, timer, history_event.
-create or replace function bpm_core.migrate_waits(p_tenant_id text, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  update bpm_core.subscription s
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'wait' and i.action = 'rename' offset 0) i
-   where s.tenant_id = i.tenant_id and s.id = i.id;
-  update bpm_core.timer m
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'timer' and i.action = 'rename' offset 0) i
-   where m.tenant_id = i.tenant_id and m.id = i.id;
-  with given_up as materialized (
-    select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'close'),
-  cancelled as (
-    update bpm_core.timer m
-       set status = 'Cancelled'
-      from given_up g
-     where m.tenant_id = g.tenant_id and m.id = g.id and g.kind = 'timer'
-    returning m.workflow_instance_id, m.id, m.token_id, m.node_id),
-  closed as (
-    update bpm_core.subscription s
-       set state = 'Closed'
-      from given_up g
-     where s.tenant_id = g.tenant_id and s.id = g.id and g.kind = 'wait'
-    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
-    from cancelled c
-  union all
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
-         jsonb_build_object('subscription', c.id, 'name', c.name)
-    from closed c;
-end
-$$;
-
--- from 40_flow/migration_events.sql
--- The boundary events and event sub-processes that another version adds to where tokens rest: they are opened there. Those that had a counterpart in the
--- old version are not: what fired once is not armed again.
--- Returns:  migration_item rows of kind event; id is null.
-create or replace function bpm_core.migration_events(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'event', null::uuid, t.id, null, n.node_id, 'open',
-         case when t.state = 'Failed' then 'TokenFailed' when n.kind = 'ConditionalBoundary' then 'NewCondition' end,
-         format('new at %s', n.attached_to)
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select n.node_id, n.kind, n.attached_to from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.attached_to = bpm_core.image_of(p_mapping, t.node_id) offset 0) n
-   where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')
-     and n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary')
-     and not exists (
-       select
-         from bpm_core.workflow_node o
-        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.attached_to = t.node_id
-          and bpm_core.image_of(p_mapping, o.node_id) = n.node_id);
-end
-$$;
-
--- from 40_flow/migration_items.sql
--- Everything open in an instance with what becomes of it in another version; a code says why it cannot be. What the plan shows is what is done.
--- Returns:  migration_item rows.
-create or replace function bpm_core.migration_items(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select i.kind, i.id, i.token_id, i.node_id, i.to_node_id, i.action, i.code, coalesce(m.message, i.message)
-    from (select * from bpm_core.migration_tokens(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_waits(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_events(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
-    left join (values
-      ('NodeMissing', 'the new version has no such node, and the mapping names none'),
-      ('KindDiffers', 'it is another kind of element there'),
-      ('ScopeDiffers', 'it lies in another sub-process there'),
-      ('HostDiffers', 'it is attached to another activity there'),
-      ('BodyDiffers', 'its multi-instance or loop is defined otherwise there'),
-      ('FlowMissing', 'the flow by which it is to reach the join is missing there'),
-      ('EventsDiffer', 'other events follow the gateway there'),
-      ('NameDiffers', 'it waits for another message or signal there; give up the old event in the mapping (null) to open the new one'),
-      ('KeyDiffers', 'it correlates by another key there; give up the old event in the mapping (null) to open the new one'),
-      ('TokenFailed', 'an event would be new at a node whose token has failed; resolve the incident first'),
-      ('NewCondition', 'a condition would be new where the token rests; move the token there after migrating'),
-      ('JoinRenamed', 'tokens have reached this join, so it keeps its id'),
-      ('FlowsDiffer', 'tokens have reached this join, and other flows lead to it there')) m(code, message) on m.code = i.code;
-end
-$$;
-
--- from 40_flow/migration_joins.sql
--- The joins of an instance that tokens have reached, in the scopes that are still open: their rounds count by flow, so they keep their id and
--- their flows.
--- Returns:  migration_item rows of kind join; id is the scope.
-create or replace function bpm_core.migration_joins(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'join', j.scope_id, null::uuid, j.node_id, n.node_id, 'keep',
-         case
-           when n.node_id <> j.node_id then 'JoinRenamed'
-           when (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_from and f.target_id = j.node_id)
-                is distinct from
-                (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.target_id = n.node_id) then 'FlowsDiffer' end,
-         null
-    from (select distinct a.scope_id, a.node_id
-            from bpm_core.parallel_join_arrival a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = p_instance_id) j
-    left join lateral (select s.state from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = j.scope_id offset 0) s on true
-   cross join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, j.node_id) offset 0) n
-   where coalesce(s.state, 'Open') = 'Open';
-end
-$$;
-
--- from 40_flow/migration_targets.sql
--- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
--- and the one it would get.
--- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
-create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
-returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_process record;
-  v_target  bpm_core.process_version;
-begin
-  select p.status, d.id as definition_id, d.code into r_process
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
-  elsif r_process.status not in ('Running', 'Suspended') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status));
-  end if;
-  select v.* into v_target
-    from bpm_core.process_version v
-   where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
-  if v_target.id is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
-  end if;
-  for instance_id, from_version_id, to_version_id, to_process_version_id in
-    select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
-      from bpm_core.workflow_instance w
-      left join bpm_core.process_workflow_binding b
-        on b.tenant_id = w.tenant_id and b.process_version_id = v_target.id and b.binding_key = w.binding_key
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       and w.status in ('Running', 'Suspended')
-  loop
-    if to_version_id is null then
-      perform bpm_core.fail('BP422', format('Version %s of process %s lacks a workflow that is running.', p_to_version, r_process.code));
-    end if;
-    perform bpm_core.check_mapping(p_tenant_id, from_version_id, to_version_id, p_mapping);
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migration_tokens.sql
--- What becomes of the live tokens of an instance in another version, and what speaks against it.
--- Returns:  migration_item rows of kind token.
-create or replace function bpm_core.migration_tokens(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'token', t.id, t.id, t.node_id, n.node_id, case when n.node_id <> t.node_id then 'rename' else 'keep' end,
-         case
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.scope_node_id) is distinct from n.scope_node_id then 'ScopeDiffers'
-           when n.kind in ('MultiInstance', 'StandardLoop') and (n.expressions, n.attributes) is distinct from (o.expressions, o.attributes) then 'BodyDiffers'
-           when n.kind in ('ParallelJoin', 'InclusiveJoin') and t.state <> 'Waiting' and not exists (
-             select from bpm_core.workflow_flow f
-              where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.flow_id = t.via_flow_id and f.target_id = n.node_id) then 'FlowMissing'
-           when n.kind = 'EventGateway' and bpm_core.gateway_events(p_tenant_id, p_from, t.node_id, p_mapping)
-                                            is distinct from bpm_core.gateway_events(p_tenant_id, p_to, n.node_id, '{}') then 'EventsDiffer' end,
-         case when b.task_type <> d.task_type then format('offered as type %s instead of %s', b.task_type, d.task_type) end
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) n on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_to and b.node_id = n.node_id offset 0) b on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_from and b.node_id = t.node_id offset 0) d on true
-   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
-end
-$$;
-
--- from 40_flow/migration_waits.sql
--- What becomes of the open waits and timers of an instance in another version, and what speaks against it. Those of a boundary event that the
--- mapping gives up are closed; timers keep their due time.
--- Returns:  migration_item rows of kind wait or timer.
-create or replace function bpm_core.migration_waits(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  with resting as materialized (
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')),
-  armed as materialized (
-    select 'wait' as kind, s.id, s.token_id, s.node_id
-      from resting r
-     cross join lateral (select s.tenant_id, s.id, s.token_id, s.node_id, s.state from bpm_core.subscription s where s.token_id = r.id offset 0) s
-     where s.tenant_id = p_tenant_id and s.state = 'Open'
-    union all
-    select 'timer', m.id, m.token_id, m.node_id
-      from resting r
-     cross join lateral (select m.tenant_id, m.id, m.token_id, m.node_id, m.status from bpm_core.timer m where m.token_id = r.id offset 0) m
-     where m.tenant_id = p_tenant_id and m.status in ('Scheduled', 'Held'))
-  select a.kind, a.id, a.token_id, a.node_id, n.node_id,
-         case when o.attached_to is not null and i.image is null then 'close' when n.node_id <> a.node_id then 'rename' else 'keep' end,
-         case
-           when o.attached_to is not null and i.image is null then null
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.attached_to) is distinct from n.attached_to then 'HostDiffers'
-           when n.message_name is distinct from o.message_name then 'NameDiffers'
-           when (n.correlation_path, n.expressions -> 'correlation') is distinct from (o.correlation_path, o.expressions -> 'correlation') then 'KeyDiffers' end,
-         case when i.image is null then 'the mapping gives it up' end
-    from armed a
-   cross join lateral (select bpm_core.image_of(p_mapping, a.node_id) as image) i
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = a.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = i.image offset 0) n on true;
-end
-$$;
 
 -- from 40_flow/move_token.sql
 -- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
@@ -8734,6 +8796,32 @@ begin
 end
 $$;
 
+-- from 40_flow/open_condition_waits.sql
+-- Opens waits for conditions: each names the token that rests and the event, at its node, attached to it, or behind its event-based gateway.
+-- Writes:   subscription, history_event.
+create or replace function bpm_core.open_condition_waits(p_waits bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with opened as (
+    insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, created_at)
+    select a.tenant_id, bpm_core.new_id(), a.instance_id, a.token_id, t.visit, a.node_id, 'Conditional', a.node_id, v_now
+      from unnest(p_waits) a
+     cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+    returning tenant_id, id, workflow_instance_id, token_id, node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
+    from opened o;
+end
+$$;
+
 -- from 40_flow/open_incidents.sql
 -- Stops tokens that cannot go on: each becomes Failed (still live) where it stands, with one incident that says why.
 -- Returns:  the incidents. Writes: token, incident, history_event. The instances are locked.
@@ -8828,42 +8916,6 @@ begin
           select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
            where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
            order by c.command_id limit p_limit + 1))) l(name, items));
-end
-$$;
-
--- from 40_flow/open_new_events.sql
--- Under the lock: opens the events that a migration adds to where tokens rest, as entering the node would.
--- Writes:   subscription, timer, history_event; as open_waits.
-create or replace function bpm_core.open_new_events(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_signals  bpm_core.moving[];
-  v_timers   bpm_core.moving[];
-  v_messages bpm_core.moving[];
-begin
-  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
-         array_agg(e.wait) filter (where e.kind = 'MessageBoundary')
-    into v_signals, v_timers, v_messages
-    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
-           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_messages is not null then
-    perform bpm_core.open_waits(v_messages);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
-  end if;
 end
 $$;
 
@@ -9000,19 +9052,19 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, p.variables || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
      cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
-     cross join lateral (select w.process_instance_id, w.variables from bpm_core.workflow_instance w
+     cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
      where t.state = 'Waiting')
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -9285,27 +9337,46 @@ begin
 end
 $$;
 
--- from 40_flow/plan_migration.sql
--- What moving a process instance to another version of its process would do with everything open in it, and all that speaks against it. Writes nothing.
--- p_mapping: {"node": "node of the new version"} where ids differ; null gives the waits of a boundary event up.
--- Returns:  one row per token, wait, timer, new event and join: item (token, wait, timer, event, join), id, node_id, to_node_id, action (keep, rename,
---           close, open), refusal (null: none; else why not, as a code), message.
--- Raises:   BP403, BP404 no such instance or version, BP409 it has ended, BP422 the mapping is wrong or the version a draft.
-create or replace function bpm.plan_migration(p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_tenant_id text default '')
-returns table (item text, id uuid, node_id text, to_node_id text, action text, refusal text, message text)
-language plpgsql stable security definer
+-- from 40_flow/prepare_calls.sql
+-- Finds what call activities call: which version, with which variables; or why it cannot be called.
+-- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
+create or replace function bpm_core.prepare_calls(p_hosts bpm_core.moving[])
+returns bpm_core.call[]
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_depth integer := (bpm_core.setting_value('engine.max_call_depth', '100'))::integer;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return query
-  select i.kind, coalesce(i.id, i.token_id), i.node_id, i.to_node_id, i.action, i.code, i.message
-    from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-   cross join lateral bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i
-   order by i.code is null, i.kind, i.node_id, i.to_node_id, i.id;
+  return array(
+    select row(h, w.process_instance_id, c.code, s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, bpm_core.new_id(),
+               bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
+               row(h,
+               case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+               case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
+                    when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
+                    when s.workflow_version_id is null
+                      then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
+               jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
+             )::bpm_core.call
+      from unnest(p_hosts) h
+     cross join lateral (select t.visit, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+     cross join lateral (select w.process_instance_id, w.depth from bpm_core.workflow_instance w
+                          where w.tenant_id = h.tenant_id and w.id = h.instance_id offset 0) w
+     cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+     cross join lateral (select bpm_core.evaluate_text(n.spec -> 'code', v.variables) as code offset 0) c
+      left join lateral bpm_core.called_version(h.tenant_id, c.code, n.spec ->> 'binding', (n.spec ->> 'version')::integer, h.version_id) s on true
+     cross join lateral (
+       select case when not n.spec ? 'inputs' then v.variables when n.spec ? 'all_in' then v.variables || m.mapped else m.mapped end as mapped, m.failed
+         from bpm_core.map_values(coalesce(n.spec -> 'inputs', '[]'), v.variables) m) i
+     where t.state = 'Waiting');
 end
 $$;
 
@@ -9334,7 +9405,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
@@ -9368,7 +9439,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return v_uncaught;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
 end
 $$;
 
@@ -9408,15 +9479,20 @@ begin
 end
 $$;
 
--- from 40_flow/refusals_of.sql
--- What speaks against a migration, for the detail of its refusal.
--- Returns:  jsonb array, at most 100; null: nothing.
-create or replace function bpm_core.refusals_of(p_items bpm_core.migration_item[])
-returns jsonb
-language sql immutable
+-- from 40_flow/recheck_conditions.sql
+-- After variables changed without a token moving: lets conditions that have become true take effect.
+-- Writes:   as meet_conditions, and what the paths ahead write. The instances are locked.
+create or replace function bpm_core.recheck_conditions(p_tenant_id text, p_instances uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
-  select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
-    from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
+begin
+  perform bpm_core.advance_isolated(bpm_core.meet_conditions(p_tenant_id, p_instances));
+end
 $$;
 
 -- from 40_flow/reopen_waits.sql
@@ -9442,7 +9518,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null)::bpm_core.subscription
+               'Open', null, false)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -9566,6 +9642,7 @@ begin
   perform bpm_core.check_reason(p_reason);
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
+    perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -9666,7 +9743,7 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
 
@@ -9823,6 +9900,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;
@@ -10272,6 +10350,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_callers.sql
+-- Tells the callers of instances that have ended, through the inbox: how, and with which visit of the call activity that belongs.
+-- One that its caller cancelled tells nobody. Writes: inbox.
+create or replace function bpm_core.tell_callers(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_detail jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, case p_status when 'Completed' then 'CallEnded' else 'CallFailed' end,
+         jsonb_build_object('child', w.id, 'host', w.parent_token_id, 'visit', split_part(w.trigger_key, ':', 2)::integer, 'status', p_status, 'detail', p_detail),
+         bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
+   where not coalesce(p_detail ? 'caller', false);
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -10343,6 +10444,35 @@ begin
   end if;
   v_value := bpm_core.path_value(p_variables, v_path);
   return case when jsonb_typeof(v_value) in ('string', 'number', 'boolean') then v_value #>> '{}' end;
+end
+$$;
+
+-- from 40_flow/throw_to_callers.sql
+-- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+returns bpm_core.thrown[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_uncaught bpm_core.thrown[] := '{}'::bpm_core.thrown[];
+  v_thrown   bpm_core.thrown;
+begin
+  foreach v_thrown in array p_thrown loop
+    if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
+      continue;
+    elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
+                                      jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
+    else
+      v_uncaught := v_uncaught || v_thrown;
+    end if;
+  end loop;
+  return v_uncaught;
 end
 $$;
 
@@ -10574,15 +10704,15 @@ as $$
 $$;
 
 -- from 40_flow/token_variables.sql
--- What a token sees: process variables, then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
+-- What a token sees: process variables (of a called instance instead: what it was given), then those of its workflow, then those declared in the scopes around it; the nearer wins. Called in FROM, where
 -- it is inlined.
 -- Returns:  one row, variables jsonb object.
 create or replace function bpm_core.token_variables(p_tenant_id text, p_instance_id uuid, p_scope_id uuid)
 returns table (variables jsonb)
 language sql stable
 as $$
-  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then p.variables || w.variables
-              else p.variables || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
+  select case when p_scope_id = '00000000-0000-0000-0000-000000000000' then coalesce(w.inputs, p.variables) || w.variables
+              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(p_tenant_id, p_scope_id) end
     from bpm_core.workflow_instance w
    cross join lateral (select p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -10684,6 +10814,29 @@ begin
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
    where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
   return true;
+end
+$$;
+
+-- from 40_flow/waiting_hosts.sql
+-- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
+-- Returns:  one row per such inbox row: its id, payload and the host, resting.
+create or replace function bpm_core.waiting_hosts(p_tenant_id text, p_rows bpm_core.inbox[])
+returns table (inbox_id uuid, payload jsonb, host bpm_core.moving)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.id, r.payload,
+         row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+    from unnest(p_rows) r
+   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = (r.payload ->> 'host')::uuid offset 0) t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = p_tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.state = 'Waiting' and t.visit = (r.payload ->> 'visit')::integer;
 end
 $$;
 
@@ -10826,15 +10979,7 @@ declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
 begin
-  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
-  if p_task.assignee is not null and p_task.assignee <> p_actor then
-    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
-      jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  update bpm_core.task_instance t
-     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
-         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
@@ -10892,7 +11037,7 @@ $$;
 
 -- from 50_work/apply_answers.sql
 -- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same. The node is the token's: the instance may have been migrated.
+-- (the instance was cancelled) is void; the result is kept all the same.
 -- Writes:   history_event, and what continue_accepted or apply_error write.
 create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -10910,10 +11055,10 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, k.node_id
+    select a.n, a.variables, t.*
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -10965,7 +11110,7 @@ begin
          variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
    where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, v_token.node_id, r_task.worker_id,
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
           jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
   v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
   perform bpm_core.open_incidents(array(
@@ -11130,11 +11275,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
          w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
@@ -11545,7 +11690,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
   if v_caught and p_suspended then
     perform bpm_core.park_error(p_task, p_error, p_variables);
     return 'Done'::bpm.outcome;
@@ -11569,6 +11714,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;
@@ -11920,47 +12066,6 @@ begin
       jsonb_strip_nulls(jsonb_build_object('state', r_task.state, 'by', r_task.worker_id)), 'It is no longer open; an answer counts once.');
   end if;
   return r_task;
-end
-$$;
-
--- from 50_work/migrate_tasks.sql
--- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top.
--- Writes:   task_instance. Locks: task_instance.
-create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_open uuid[] := array(
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
-begin
-  perform bpm_core.lock_tasks(p_tenant_id, v_open);
-  with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.max_attempts - o.max_attempts as more
-      from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
-     cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = t.tenant_id and b.workflow_version_id = p_to and b.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) b
-     cross join lateral (select o.max_attempts from bpm_core.workflow_task_binding o
-                          where o.tenant_id = t.tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
-  update bpm_core.task_instance t
-     set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         -- A task that failed for good does not come to life again by having more of them.
-         max_attempts = case when t.state = 'Failed' then t.max_attempts
-                             else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
-         -- In another queue its old place may lie behind the positions of those who claim there.
-         available_at = case when t.state = 'Ready' and (t.task_type, t.priority_level) is distinct from (b.task_type, b.priority_level)
-                             then greatest(t.available_at, bpm_core.now()) else t.available_at end
-    from bound b
-   where t.tenant_id = b.tenant_id and t.id = b.id;
 end
 $$;
 
@@ -12466,6 +12571,37 @@ begin
 end
 $$;
 
+-- from 50_work/take_user_task.sql
+-- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
+-- Returns:  task_instance as it is now.
+-- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Writes:   task_instance.
+create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  r_task bpm_core.task_instance;
+begin
+  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
+  if p_task.assignee is not null and p_task.assignee <> p_actor then
+    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
+      jsonb_build_object('claimed_by', p_task.assignee));
+  end if;
+  update bpm_core.task_instance t
+     set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
+         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
+  returning t.* into r_task;
+  return r_task;
+end
+$$;
+
 -- from 50_work/throw_error.sql
 -- Ends a task with a BPMN error: the nearest error boundary that catches the code takes the token; without one it is an incident.
 -- While the instance is suspended the error is kept; the boundary takes the token on resume.
@@ -12509,6 +12645,56 @@ begin
   end if;
   instance_status := (select w.status::text from bpm_core.workflow_instance w where w.tenant_id = r_task.tenant_id and w.id = r_task.workflow_instance_id);
   return next;
+end
+$$;
+
+-- from 50_work/throw_user_task_error.sql
+-- A person ends a user task with a BPMN error, as throw_error does for a worker: the nearest boundary or event sub-process that catches the code
+-- takes the token; without one it is an incident. An unclaimed task is claimed by it.
+-- Returns:  one row: task_id, outcome (Done caught, Failed not caught; also for an unchanged repeat by the same person), instance_status.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open; BP422 bad code or variables; BP423 suspended.
+-- Writes:   task_instance, execution, workflow_instance, history_event, audit_event, and what the path ahead writes.
+-- Locks:    workflow_instance, then task_instance.
+create or replace function bpm.throw_user_task_error(
+  p_task_id uuid, p_error_code text, p_message text default null, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_error jsonb := jsonb_build_object('code', p_error_code, 'message', p_message)
+                   || case when coalesce(p_variables, '{}') = '{}' then '{}' else jsonb_build_object('variables', p_variables) end;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_error_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An error code has 1 to 200 characters.', jsonb_build_object('code', p_error_code));
+  elsif bpm_core.variables_fault(coalesce(p_variables, '{}')) is not null then
+    perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  select e.outcome into outcome
+    from bpm_core.task_instance t
+   cross join lateral (select e.outcome from bpm_core.execution e
+                        where e.tenant_id = t.tenant_id and e.task_instance_id = t.id and e.attempt = t.attempt
+                          and e.state = 'Failed' and e.worker_id = v_actor and e.error = v_error offset 0) e
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user' and t.state in ('Cancelled', 'Failed');
+  if outcome is null then
+    r_task := bpm_core.take_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), 'Executing', v_actor);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ThrowUserTaskError', 'task_instance', p_task_id::text);
+    outcome := bpm_core.end_task_in_error(r_task, v_error, bpm_core.decode_variables(coalesce(p_variables, '{}')), false);
+  end if;
+  return query
+  select p_task_id, outcome, w.status::text
+    from bpm_core.task_instance t
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_tenant_id and t.id = p_task_id;
 end
 $$;
 
@@ -13921,6 +14107,14 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
+     -- An interrupting event sub-process has begun: the others there no longer can.
+     and not (n.element = 'startEvent' and exists (
+       select
+         from bpm_core.scope s
+         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
+         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
+                                      and x.attached_to = p_token.node_id and x.interrupting
+        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -14114,10 +14308,7 @@ as $$
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
       left join bpm_core.workflow_node n
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
-     where j.tenant_id = p_tenant_id
-       -- A round that fired before a migration was counted by the flows of that time.
-       and not (j.fired_at is not null
-                and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
+     where j.tenant_id = p_tenant_id),
   firing as (
     select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
@@ -14195,7 +14386,7 @@ $$;
 
 -- from 80_operation/invariant_i_08.sql
 -- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
--- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
+-- A release gives its attempt back by raising the maximum by one.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -14233,7 +14424,6 @@ as $$
                        from bpm_core.history_event h
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
-     and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
 $$;
 
 -- from 80_operation/invariant_i_09.sql
@@ -14339,7 +14529,7 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
@@ -14453,7 +14643,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'NodeSkipped')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -14550,34 +14740,17 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_21.sql
--- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
+-- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
-           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
     join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
-    left join lateral (select m.to_version_id from bpm_core.instance_migration m
-                        where m.tenant_id = w.tenant_id and m.workflow_instance_id = w.id
-                        order by m.seq desc
-                        limit 1) m on true
-   where w.tenant_id = p_tenant_id and coalesce(m.to_version_id, (h.detail ->> 'workflow_version')::uuid) <> w.workflow_version_id
-  union all
-  select bpm_core.violation_of('I-21', m.tenant_id, 'workflow_instance', m.workflow_instance_id::text, 'a migration that history or the audit does not tell of',
-           jsonb_build_object('seq', m.seq, 'from', m.from_version_id, 'to', m.to_version_id))
-    from bpm_core.instance_migration m
-    join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id
-    left join bpm_core.history_event h on h.tenant_id = m.tenant_id and h.workflow_instance_id = m.workflow_instance_id and h.seq = m.seq
-   where m.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
-     and (h.kind is distinct from 'InstanceMigrated' or h.detail ->> 'from' is distinct from m.from_version_id::text
-          or h.detail ->> 'to' is distinct from m.to_version_id::text
-          or not exists (select
-                           from bpm_core.audit_event e
-                          where e.tenant_id = m.tenant_id and e.aggregate_type = 'process_instance' and e.aggregate_id = w.process_instance_id::text
-                            and e.action = 'MigrateProcess'))
+   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
   union all
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
            jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))
@@ -14875,12 +15048,10 @@ as $$
       select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
       union all
       select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
-   where o.workflow_instance_id is not null
-     and not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = o.node_id
-        where v.tenant_id = p_tenant_id and v.workflow_instance_id = o.workflow_instance_id)
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
+    left join bpm_core.workflow_node n
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
+   where n.node_id is null
   union all
   select o.kind, o.id::text, 'token of its instance', o.token_id::text
     from (
@@ -14919,14 +15090,11 @@ as $$
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
-     ('binding of its node to its task version', t.node_id, not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.workflow_version_id and b.node_id = t.node_id
-        where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and b.task_version_id = t.task_version_id
-          and (not v.is_past or t.state in ('Completed', 'Failed', 'Cancelled'))))) x(refers_to, which, broken)
+     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
    where t.tenant_id = p_tenant_id and x.broken
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
@@ -15214,7 +15382,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -15241,7 +15409,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all
@@ -15439,7 +15607,7 @@ select h.tenant_id,
        h.seq,
        h.at,
        case
-         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
+         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
                          'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
@@ -15759,7 +15927,7 @@ comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent,
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
 -- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
--- An instance that was migrated is read by the graph it was pinned to then. Private; replay and the invariants fold it.
+-- Private; replay and the invariants fold it.
 
 create or replace view bpm_core.token_step as
 select s.tenant_id,
@@ -15775,51 +15943,34 @@ select s.tenant_id,
          else 'Executing'
        end as state
   from (
-    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, v.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
-             when h.kind = 'InstanceMigrated' then h.to_state
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'NodeSkipped') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
-     cross join lateral (
-       -- The version it was pinned to then.
-       select coalesce((select m.from_version_id
-                          from bpm_core.instance_migration m
-                         where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
-                         order by m.seq
-                         limit 1), w.workflow_version_id) as workflow_version_id) v
       left join bpm_core.workflow_node n
-        on n.tenant_id = w.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = h.node_id
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'TokenPlaced', 'NodeSkipped', 'InstanceMigrated')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
-       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
+       and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
   left join bpm_core.workflow_flow f
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
    and (s.flow_id is null or f.flow_id = s.flow_id);
 comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
-
--- The versions an instance is or was pinned to. What ended before a migration keeps the ids of the version of that time.
-create or replace view bpm_core.pinned_version as
-select w.tenant_id, w.id as workflow_instance_id, w.workflow_version_id, false as is_past
-  from bpm_core.workflow_instance w
-union all
-select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
-  from bpm_core.instance_migration m;
-comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
 
 -- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
@@ -15838,7 +15989,6 @@ values
   ('get_variables', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
-  ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
@@ -15868,8 +16018,6 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
-  ('migrate_process', false, false, true),
-  ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
@@ -15878,6 +16026,7 @@ values
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
+  ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

@@ -12,6 +12,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.loop_budget', 1, 1000000000),
+      ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),

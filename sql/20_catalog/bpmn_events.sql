@@ -23,15 +23,18 @@ as $$
       from element t
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
-  )
+  ),
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
   select d.node_pos,
          case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
          case when count(*) = 1 then
            (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
              'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
              'timer_rule', min(t.rule),
+             'condition', min(c.source),
              'definition_pos', min(d.pos)))
          end
     from drawn d left join timer t on t.pos = d.pos
+    left join condition c on c.pos = d.pos
    group by d.node_pos
 $$;

@@ -14,16 +14,17 @@ as $$
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
                    when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
-      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'link' then 'PassThrough' end
+      case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
     when 'exclusiveGateway' then case when p_outgoing <= 1 and p_conditional = 0 then 'PassThrough' else 'ExclusiveGateway' end

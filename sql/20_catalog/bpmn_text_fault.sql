@@ -12,6 +12,8 @@ declare
   v_rest   text := ltrim(left(p_xml, 65536), E' \t\r\n\ufeff');
   v_pieces integer := 0;
   v_end    integer;
+  v_before text;
+  v_fault  bpm_core.finding;
 begin
   if octet_length(p_xml) > v_cap then
     return bpm_core.fault('TooLarge', format('The file has %s bytes; the limit is %s.', octet_length(p_xml), v_cap), null, null,
@@ -28,9 +30,13 @@ begin
     return bpm_core.fault('InvalidXml', 'No root element within 64 kB and 100 comments.', null, null,
       'Close or shorten the comments at the top of the file.');
   elsif starts_with(v_rest, '<!') then
-    return bpm_core.fault('InvalidXml', 'The file carries a document type declaration (<!DOCTYPE …>), which is never read.', null, null,
+    v_before := left(p_xml, length(left(p_xml, 65536)) - length(v_rest));
+    v_fault := bpm_core.fault('InvalidXml',
+      format('The file carries a document type declaration (<!DOCTYPE …>), which is never read (line %s, column %s).',
+             regexp_count(v_before, E'\n') + 1, length(regexp_replace(v_before, E'^.*\n|\ufeff', '', 'g')) + 1), null, null,
       'Remove it: BPMN needs none, and it could name files or addresses.');
+    v_fault.line := regexp_count(v_before, E'\n') + 1;
   end if;
-  return null;
+  return v_fault;
 end
 $$;

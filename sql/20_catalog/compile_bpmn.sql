@@ -30,6 +30,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f

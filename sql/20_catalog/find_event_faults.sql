@@ -10,6 +10,11 @@ as $$
     from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
    where n.event = 'timer' and t.problem is not null
   union all
+  select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
+           'Write a condition over variables: ${stock < 10}.')
+    from node n cross join lateral bpm_core.compile_expression(coalesce(n.definition ->> 'condition', ''), false) x
+   where n.event = 'conditional' and n.kind in ('ConditionalCatch', 'ConditionalBoundary') and (x.problem is not null or coalesce(n.definition ->> 'condition', '') = '')
+  union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
    where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
@@ -36,7 +41,7 @@ as $$
   select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, which %s; it never fires.', n.label, bpm_core.element_label(h.tag, h.node_id, h.name),
            case when n.kind = 'EscalationBoundary' then 'throws no escalation' when h.tag = 'receiveTask' then 'throws no error' else 'is passed at once' end), n.node_id)
     from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
-   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
+   where (n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary', 'ErrorBoundary') and h.tag in ('task', 'manualTask', 'sendTask'))
       or (n.kind = 'ErrorBoundary' and h.tag = 'receiveTask')
       or (n.kind = 'EscalationBoundary' and h.tag not in ('subProcess', 'transaction', 'callActivity'))
 $$;

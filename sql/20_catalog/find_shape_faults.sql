@@ -26,7 +26,10 @@ as $$
     from node n where n.tag = 'parallelGateway' and (n.conditional > 0 or n.default_ref is not null)
   union all
   select bpm_core.fault('DeadEnd', format('%s has no outgoing flow and is no end event.', n.label), n.node_id, null, 'Connect it to an end event.')
-    from node n where n.outgoing = 0 and n.tag <> 'endEvent' and not n.unconnected
+    from node n where n.outgoing = 0 and n.tag not in ('endEvent', 'boundaryEvent') and not n.unconnected
+  union all
+  select bpm_core.warning('ImplicitEnd', format('%s has no outgoing flow: its path ends there.', n.label), n.node_id, null, 'Connect it to an end event.')
+    from node n where n.outgoing = 0 and n.tag = 'boundaryEvent' and not n.unconnected
   union all
   select bpm_core.fault('OrphanNode', format('Nothing leads to %s.', n.label), n.node_id, null, 'Connect or remove it.')
     from node n where n.incoming = 0 and n.tag not in ('startEvent', 'boundaryEvent') and not n.unconnected

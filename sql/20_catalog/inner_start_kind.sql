@@ -5,5 +5,5 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
 $$;

@@ -1,7 +1,8 @@
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
--- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; and the end behind an end event that throws something. The node added is <id>:split,
--- <id>:choice, <id>:inclusive or <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
+-- which for a single condition is exactly an exclusive choice; an inclusive split behind one with more; the end behind an end event that
+-- throws something, and behind a boundary event that nothing leads away from. The node added is <id>:split, <id>:choice, <id>:inclusive or
+-- <id>:end, the flow to it <id>:split-flow, …; the drawn flows start from it.
 -- Returns:  nodes and flows, flows numbered per source: document order, the default last.
 create or replace function bpm_core.lower_graph(
   p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])

@@ -34,8 +34,9 @@ begin
     select coalesce(max(p.version), 0) + 1 into version
       from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
     v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph, p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
+    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;

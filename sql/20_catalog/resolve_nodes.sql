@@ -15,6 +15,7 @@ as $$
       from unnest(p_flows) f group by f.scope_pos, f.source_id
   ),
   arriving as (select f.scope_pos, f.target_id as node_id, count(*)::integer as flows from unnest(p_flows) f group by f.scope_pos, f.target_id),
+  called as materialized (select c.* from bpm_core.drawn_calls(p_elements) c),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, n.name, n.attributes, n.extensions, n.event, n.definition,
@@ -29,8 +30,11 @@ as $$
                                           tt.task_type is not null)
            end,
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
-           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path, n.expressions)::bpm_core.draft_node order by n.pos), '{}')
+           e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
+           n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
+    left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
     left join arriving a on a.scope_pos = n.scope_pos and a.node_id = n.node_id
     left join node sub on n.tag = 'startEvent' and sub.process_pos = n.process_pos and sub.node_id = n.scope_id and sub.tag = 'subProcess'
@@ -52,4 +56,6 @@ as $$
        where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
     left join lateral (
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+    left join lateral (
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
 $$;

@@ -105,6 +105,7 @@ create table bpm_core.workflow_version (
   owner_role_version_id uuid not null,
   name                  text,
   graph                 jsonb not null,
+  has_conditions        boolean not null default false,
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,

@@ -22,7 +22,9 @@ begin
   v_instances := array(
     select w.id
       from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended'));
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+     -- What they have called hears of it through the inbox, level by level.
+     and w.parent_token_id is null);
   if cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);

@@ -1,7 +1,7 @@
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
--- Inclusive joins are looked at when nothing moves any more; what they send on goes on in the same loop.
+-- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -22,6 +22,7 @@ declare
   v_hops        integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
+  v_conditional boolean := bpm_core.has_conditions(p_arriving);
   v_touched     bpm_core.moving[] := '{}'::bpm_core.moving[];
   r_group       record;
 begin
@@ -55,6 +56,7 @@ begin
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
+      v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
       v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
     end loop;
     if v_some_ended then
@@ -64,12 +66,17 @@ begin
       -- A host may leave in the command in which it came, and its waits with it.
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
     end if;
-    if v_inclusive then
+    if v_inclusive or v_conditional then
       v_touched := array(select distinct on (m.instance_id, m.scope_id) m from unnest(v_touched || v_arriving) m order by m.instance_id, m.scope_id);
     end if;
     v_arriving := bpm_core.follow_flows(v_leaving);
     if v_inclusive and cardinality(v_arriving) = 0 then
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
+    end if;
+    if v_conditional and cardinality(v_arriving) = 0 then
+      v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
+      v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
+      v_arriving := bpm_core.follow_flows(v_leaving);
     end if;
   end loop;
   -- Asked here and not in the functions: a call costs its seven pinned settings even when there is nothing to do.

@@ -1,5 +1,6 @@
--- What follows from workflow instances having ended: their history row and, where it is the only binding, the end of the process.
--- The instances carry their final status already. Writes: history_event, process_instance.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
+-- caller hears of it.
+-- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
 returns void
@@ -11,16 +12,17 @@ set jit = off
 as $$
 declare
   v_processes uuid[];
+  v_called    uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  v_processes := array(
-    select w.process_instance_id
-      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-      join bpm_core.workflow_instance w on w.tenant_id = e.tenant_id and w.id = e.id
-     where w.ends_process);
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
+    into v_processes, v_called
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
     cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
@@ -28,5 +30,8 @@ begin
      set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
     from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
    where p.tenant_id = e.tenant_id and p.id = e.id;
+  if v_called is not null then
+    perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
 end
 $$;

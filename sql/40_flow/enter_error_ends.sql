@@ -1,4 +1,5 @@
--- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends. Nobody does: an incident on the token.
+-- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
+-- caller catches it. Nobody does: an incident on the token.
 -- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
@@ -18,6 +19,9 @@ begin
         from unnest(p_arriving) a
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+  if v_uncaught <> '{}' then
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+  end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble

@@ -22,7 +22,7 @@ begin
     v_catch := bpm_core.find_catch(v_token, 'EscalationBoundary', v_code);
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationThrown', v_token.token_id, v_token.node_id,
-            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null));
+            jsonb_build_object('code', v_code, 'caught', v_catch.node_id is not null or bpm_core.escalate_to_caller(v_token, v_code)));
     if v_catch.node_id is not null then
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
       values (v_token.tenant_id, v_token.instance_id, bpm_core.now(), 'EscalationCaught', (v_catch.host).token_id, v_catch.node_id,

@@ -41,6 +41,8 @@ begin
       return bpm_core.enter_message_catches(p_arriving);
     when 'SignalCatch' then
       return bpm_core.enter_signal_catches(p_arriving);
+    when 'ConditionalCatch' then
+      return bpm_core.enter_conditional_catches(p_arriving);
     when 'SignalThrow' then
       return bpm_core.enter_signal_throws(p_arriving);
     when 'EscalationThrow' then
@@ -49,6 +51,8 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CallActivity' then
+      return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
       return bpm_core.enter_terminate_ends(p_arriving);
     when 'ErrorEnd' then

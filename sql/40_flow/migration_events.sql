@@ -12,7 +12,7 @@ as $$
 begin
   return query
   select 'event', null::uuid, t.id, null, n.node_id, 'open',
-         case when t.state = 'Failed' then 'TokenFailed' when n.kind = 'ConditionalBoundary' then 'NewCondition' end,
+         case when t.state = 'Failed' then 'TokenFailed' end,
          format('new at %s', n.attached_to)
     from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
    cross join lateral (select n.node_id, n.kind, n.attached_to from bpm_core.workflow_node n

@@ -29,7 +29,6 @@ begin
       ('NameDiffers', 'it waits for another message or signal there; give up the old event in the mapping (null) to open the new one'),
       ('KeyDiffers', 'it correlates by another key there; give up the old event in the mapping (null) to open the new one'),
       ('TokenFailed', 'an event would be new at a node whose token has failed; resolve the incident first'),
-      ('NewCondition', 'a condition would be new where the token rests; move the token there after migrating'),
       ('JoinRenamed', 'tokens have reached this join, so it keeps its id'),
       ('FlowsDiffer', 'tokens have reached this join, and other flows lead to it there')) m(code, message) on m.code = i.code;
 end

@@ -22,7 +22,7 @@ begin
     returning i.*, bpm_core.new_id() as incident_id),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload, v_now
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
       from poison p),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)

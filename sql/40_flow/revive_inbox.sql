@@ -11,6 +11,6 @@ as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
   values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
-          case when p_incident.detail ? 'signal' then 'Signal' when p_incident.detail ?| '{answers,error}' then 'Answer' else 'Message' end, p_incident.detail, bpm_core.now());
+          p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;

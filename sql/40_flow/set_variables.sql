@@ -36,6 +36,7 @@ begin
   values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
+  perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
   return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
 end
 $$;

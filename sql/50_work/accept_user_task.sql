@@ -14,15 +14,7 @@ declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
 begin
-  perform bpm_core.check_running(p_task.tenant_id, p_task.workflow_instance_id);
-  if p_task.assignee is not null and p_task.assignee <> p_actor then
-    perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
-      jsonb_build_object('claimed_by', p_task.assignee));
-  end if;
-  update bpm_core.task_instance t
-     set state = 'Completed', attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
-         assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)

@@ -33,11 +33,11 @@ begin
      where t.tenant_id = p.tenant_id and t.id = p.id
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then p.variables || w.variables
-                             else p.variables || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
          w.status = 'Suspended'
     from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id, w.variables, w.status from bpm_core.workflow_instance w
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p

@@ -22,7 +22,7 @@ begin
    cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
    where t.tenant_id = p_task.tenant_id and t.id = p_task.token_id);
-  v_caught := (bpm_core.find_catch(v_token, 'ErrorBoundary', p_error ->> 'code')).node_id is not null;
+  v_caught := bpm_core.is_caught(v_token, p_error ->> 'code');
   if v_caught and p_suspended then
     perform bpm_core.park_error(p_task, p_error, p_variables);
     return 'Done'::bpm.outcome;
@@ -46,6 +46,7 @@ begin
     return 'Done'::bpm.outcome;
   end if;
   perform bpm_core.bury_tasks(p_task.tenant_id, array[p_task.id], 'UncaughtError', v_now);
+  perform bpm_core.recheck_conditions(p_task.tenant_id, array[p_task.workflow_instance_id]);
   return 'Failed'::bpm.outcome;
 end
 $$;

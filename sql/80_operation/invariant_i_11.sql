@@ -25,7 +25,7 @@ as $$
     from bpm_core.token k
     join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
    cross join lateral bpm_core.events_awaited(k, w.workflow_version_id) e
-   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary')
+   where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')

@@ -15,7 +15,7 @@ as $$
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
        and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
-                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited',
+                      'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
      group by 1, 2, 3)
@@ -42,7 +42,7 @@ as $$
        where t.tenant_id = p_tenant_id and t.status in ('Fired', 'Cancelled')
       union all
       select 'subscription', s.id, s.workflow_instance_id, s.state::text,
-             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited}' end::text[]
+             case s.state when 'Closed' then '{SubscriptionClosed}' else '{MessageAwaited,SignalAwaited,ConditionAwaited}' end::text[]
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id
       union all

@@ -54,6 +54,7 @@ values
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
+  ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),

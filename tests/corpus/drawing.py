@@ -123,7 +123,10 @@ class Drawing:
         return [
             n
             for n in self.nodes.values()
-            if n.host in around and event in n.events and n.id != node
+            if n.host in around
+            and event in n.events
+            and n.id != node
+            and (n.tag == "boundaryEvent" or n.scope not in around)
         ]
 
     @cached_property

@@ -69,16 +69,32 @@ class Engine:
         """What happened to a process instance after a row."""
         return self.call("get_history", process_instance_id=process, limit=10_000, after_seq=after)
 
-    def instances(self, code: str) -> list[str]:
-        """All instances of a process, oldest first."""
+    def instances(self, code: str, *, running: bool = False) -> list[str]:
+        """All instances of a process, oldest first; or only those that have not ended."""
         rows = self.rows(
             "select i.process_instance_id::text as id from bpm.instance i"
-            " where i.tenant_id = %s and i.process_code = %s"
+            " where i.tenant_id = %s and i.process_code = %s and (not %s or i.ended_at is null)"
             " order by i.created_at, i.process_instance_id",
             self.tenant,
             code,
+            running,
         )
         return [row["id"] for row in rows]
+
+    def start_timer(self, code: str, node: str) -> datetime | None:
+        """When the timer of a start event is due next."""
+        due: datetime | None = self.rows(
+            "select min(t.due_at) as due from bpm_core.timer t"
+            "  join bpm_core.process_version v"
+            "    on v.tenant_id = t.tenant_id and v.id = t.process_version_id"
+            "  join bpm_core.process_definition d"
+            "    on d.tenant_id = v.tenant_id and d.id = v.definition_id"
+            " where t.tenant_id = %s and d.code = %s and t.node_id = %s and t.status = 'Scheduled'",
+            self.tenant,
+            code,
+            node,
+        )[0]["due"]
+        return due
 
     def advance_to(self, due: datetime | str) -> None:
         """Move the clock just past a time; never back."""
@@ -88,16 +104,7 @@ class Engine:
         )  # fmt: skip
 
     def lease(self, task: Row) -> int:
-        """Claim one task of a worker or a person; its fencing token."""
-        if task["task_type"] == "bpm:user":
-            self.call("claim_user_task", task_id=task["task_id"],
-                      actor=task["assignee"] or WORKER)  # fmt: skip
-            found = self.rows(
-                "select t.fencing_token from bpm.task t where t.tenant_id = %s and t.task_id = %s",
-                self.tenant,
-                task["task_id"],
-            )
-            return int(found[0]["fencing_token"])
+        """Claim one task of a worker; its fencing token."""
         claimed = self.call("claim_tasks", worker=WORKER, types=(task["task_type"],),
                             limit=1000, lease="1 day")  # fmt: skip
         mine = [row for row in claimed if str(row["task_id"]) == task["task_id"]]

@@ -166,6 +166,7 @@ def _linked(text: str, bare: bool = False) -> list[tuple[str, list[Any]]]:
 
 def _expression(text: str) -> list[tuple[str, list[Any]]]:
     text = re.sub(r"\b(?:list|starts|ends|date and|string) (\w+)\s*\(", r"\1(", text)
+    text = re.sub(r"execution\.getVariable\(\s*['\"](\w+)['\"]\s*\)", r"\1", text)
     tokens = [
         _Token(m.lastgroup or "sign", m.group(m.lastgroup or 0).strip())
         for m in _TOKEN.finditer(text)
@@ -179,9 +180,7 @@ def _expression(text: str) -> list[tuple[str, list[Any]]]:
         path = re.sub(r"\s", "", token.text)
         if at + 1 < len(tokens) and tokens[at + 1].text == "(":
             path, _, method = path.rpartition(".")
-            if path == "execution" and at + 2 < len(tokens) and tokens[at + 2].kind == "text":
-                found.append((tokens[at + 2].value, [True, False, MISSING]))
-            elif path:
+            if path:
                 found.append((path, _by_function(method, literals)))
             continue
         found.append((path, _by_neighbours(tokens, at, literals)))

@@ -17,7 +17,7 @@ FAULTS_OF_THE_ENGINE = {"AdvanceFailed", "InboxPoisoned", "BP500"}
 """Incidents that no file may cause."""
 _EXPECTED_ERRORS = {"BP409", "BP404", "BP410"}
 """Somebody else was faster: a boundary event, a timer that fell due."""
-_MAX_REFUSED = 3
+_MAX_REFUSED = 1
 _NOT_A_VISIT = {
     *("TimerStarted", "TimerCancelled", "TimerHeld", "TimerReleased", "MessageAwaited"),
     *("SignalAwaited", "ConditionAwaited", "SubscriptionClosed"),
@@ -116,11 +116,12 @@ class Play:
         return run
 
     def finish(self, run: Run) -> None:
-        """Cancel a run that did not end."""
-        if run.status in {"Running", "Created"}:
-            self.engine.call("cancel_process", process_instance_id=run.instance, reason=run.reason,
-                             actor=WORKER)  # fmt: skip
-            self.engine.settle()
+        """Cancel a run that did not end, and what timers and signals started beside it."""
+        for code in self.drawing.processes:
+            for instance in self.engine.instances(code, running=True):
+                self.engine.call("cancel_process", process_instance_id=instance,
+                                 reason=run.reason or None, actor=WORKER)  # fmt: skip
+        self.engine.settle()
 
     # -- starting ------------------------------------------------------------------------------
 
@@ -138,13 +139,9 @@ class Play:
         elif "signal" in events:
             self.engine.call("broadcast_signal", name=start.name, payload=variables)
         elif "timer" in events:
-            due = self.engine.rows(
-                "select min(t.due_at) as due from bpm_core.timer t"
-                " where t.tenant_id = %s and t.status = 'Scheduled' and t.token_id is null",
-                self.engine.tenant,
-            )
-            if due[0]["due"] is not None:
-                self.engine.advance_to(due[0]["due"])
+            due = self.engine.start_timer(run.process, start.id)
+            if due is not None:
+                self.engine.advance_to(due)
         self.engine.settle()
         fresh = [i for i in self.engine.instances(run.process) if i not in known]
         if fresh:
@@ -268,6 +265,9 @@ class Play:
                 call("complete_task", task_id=what["task_id"],
                      fencing_token=self.engine.lease(what),
                      variables=player.answer(run, action.node))  # fmt: skip
+            case "error" if what["task_type"] == "bpm:user":
+                call("throw_user_task_error", task_id=what["task_id"], error_code=action.code,
+                     message="thrown by a stub", actor=what["assignee"] or WORKER)  # fmt: skip
             case "error":
                 call("throw_error", task_id=what["task_id"], fencing_token=self.engine.lease(what),
                      error_code=action.code, message="thrown by a stub")  # fmt: skip

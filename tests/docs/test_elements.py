@@ -77,7 +77,7 @@ def _event_gateway() -> str:
     events = "".join(
         f"{_flow(10 + n, 'n', f'c{n}')}{_flow(20 + n, f'c{n}', 'z')}"
         f'<intermediateCatchEvent id="c{n}">{_TRIGGERS[trigger]}</intermediateCatchEvent>'
-        for n, trigger in enumerate(("message", "signal", "timer"))
+        for n, trigger in enumerate(("message", "signal", "timer", "conditional"))
     )
     inside = (
         f'<startEvent id="a"/>{_flow(1, "a", "n")}<eventBasedGateway id="n"/>{events}'
@@ -150,12 +150,12 @@ _OTHERS = {
         _scope("subProcess"),
         *(
             _scope("subProcess").replace("</process>", _attached(_TRIGGERS[trigger]) + "</process>")
-            for trigger in ("timer", "message", "signal", "error", "escalation")
+            for trigger in ("timer", "message", "signal", "conditional", "error", "escalation")
         ),
     ],
     "subProcess, begun by an event": [
         _line('<task id="n"/>', _event_sub(trigger))
-        for trigger in ("message", "timer", "signal", "error", "escalation")
+        for trigger in ("message", "timer", "signal", "conditional", "error", "escalation")
     ],
     "boundaryEvent, escalation": [
         _scope("subProcess").replace(
@@ -163,6 +163,13 @@ _OTHERS = {
         )
     ],
     "transaction": [_scope("transaction")],
+    "callActivity": [
+        _line('<callActivity id="n" calledElement="p"/>'),
+        *(
+            _line('<callActivity id="n" calledElement="p"/>', _attached(_TRIGGERS[trigger]))
+            for trigger in ("timer", "message", "signal", "conditional", "error", "escalation")
+        ),
+    ],
     "adHocSubProcess": [_scope("adHocSubProcess")],
     "multiInstanceLoopCharacteristics": [
         _line(_TASK.format("<multiInstanceLoopCharacteristics/>"))
@@ -226,7 +233,13 @@ def _files(element: str) -> list[str]:
     tag, comma, trigger = name.partition(", ")
     if comma:
         files = [_EVENTS[tag](_TRIGGERS[trigger])]
-        if tag == "boundaryEvent" and trigger in {"timer", "message", "signal", "error"}:
+        if tag == "boundaryEvent" and trigger in {
+            "timer",
+            "message",
+            "signal",
+            "conditional",
+            "error",
+        }:
             files.append(_boundary(_TRIGGERS[trigger], "userTask"))
         return files
     return [_line(f'<{tag} id="n"/>')]

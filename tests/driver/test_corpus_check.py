@@ -9,13 +9,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from tests.corpus import drawing as drawings
 from tests.support.database import TestDatabase
+
+from pgbpm.cli.values import read_bpmn
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("PGBPM_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
@@ -29,11 +35,6 @@ CODES = {
     *("UnknownReference", "InvalidTimer", "InvalidCondition", "UnsupportedElement"),
     "EventGatewayInvalidShape",
 }
-NOT_EXECUTED = {
-    *("scriptTask", "businessRuleTask", "callActivity", "subProcess", "transaction"),
-    *("adHocSubProcess", "complexGateway"),
-}
-
 needs_corpus = pytest.mark.skipif(
     not FILES, reason=f"no corpus: {CORPUS} holds no BPMN file (set PGBPM_CORPUS)"
 )
@@ -94,7 +95,7 @@ def test_check_and_deploy_agree(file: Path, fresh_database: TestDatabase) -> Non
 @needs_corpus
 @each_well_formed_file
 def test_no_element_is_passed_over(file: Path, database: TestDatabase) -> None:
-    """Whatever is in the processes and not executed is named by a fault, nested or not."""
+    """Whatever is drawn in a process is compiled or named by a fault, nested or not."""
     xml = file.read_text(encoding="utf-8")
     findings = check(database, xml)
     left_out = {
@@ -102,17 +103,19 @@ def test_no_element_is_passed_over(file: Path, database: TestDatabase) -> None:
         for row in findings
         if row["code"] in {"NotExecutable", "EmptyProcess"} and "not deployed" in row["message"]
     }
-    named = {row["node_id"] for row in findings if row["code"] == "UnsupportedElement"}
-    for process in ET.fromstring(xml).iter(f"{{{BPMN}}}process"):
-        if process.get("id") in left_out:
-            continue
-        unexecuted = {
-            element.get("id")
-            for element in process.iter()
-            if element.tag.removeprefix(f"{{{BPMN}}}") in NOT_EXECUTED
-            or any("LoopCharacteristics" in child.tag for child in element)
-        }
-        assert unexecuted <= named, unexecuted - named
+    named = {row["node_id"] for row in findings if row["severity"] == "fault"}
+    compiled = {
+        row["node_id"].partition(":")[0]
+        for row in database.rows(
+            "select n.node_id from bpm_core.compile_text(%s, false, '') c, unnest(c.nodes) n"
+            " where n.kind is not null",
+            [xml],
+        )
+    }
+    drawing = drawings.read(xml)
+    for node in drawing.nodes.values():
+        if node.process not in left_out and not any(s in named for s in drawing.scopes_of(node.id)):
+            assert node.id.partition(":")[0] in compiled, (node, findings)
 
 
 @needs_corpus
@@ -166,6 +169,71 @@ def test_hostile_files_are_refused_unread(database: TestDatabase) -> None:
     if not bad:
         pytest.skip("this corpus has no bad-… file")
     assert all([row["code"] for row in rows] == ["InvalidXml"] for rows in bad.values()), bad
+    for (row,) in bad.values():
+        assert row["line"], row
+        assert re.search(rf"\(line {row['line']}, column \d+\)", row["message"]), row
+
+
+def test_an_external_entity_is_not_read(database: TestDatabase, tmp_path: Path) -> None:
+    """Neither a file of the server nor an address is opened: what they hold appears nowhere."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("kept-from-everybody", "utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/x.dtd"
+        for declaration in (
+            f'<!DOCTYPE a [<!ENTITY e SYSTEM "{secret.as_uri()}">]>',
+            f'<!DOCTYPE a [<!ENTITY e SYSTEM "{address}">]>',
+            f'<!DOCTYPE a SYSTEM "{address}">',
+            f'<!DOCTYPE a [<!ENTITY % p SYSTEM "{address}"> %p;]>',
+        ):
+            xml = f"{declaration}<definitions xmlns='{BPMN}'><process>&e;</process></definitions>"
+            (row,) = check(database, xml)
+            assert (row["code"], row["line"]) == ("InvalidXml", 1)
+            assert "kept-from-everybody" not in str(row)
+            with pytest.raises(psycopg.DatabaseError, match="document type"):
+                database.rows("select * from bpm.deploy_bpmn(%s)", [xml])
+        with pytest.raises(BlockingIOError):  # nobody has called
+            listener.accept()
+
+
+def test_broken_files_have_a_place(database: TestDatabase) -> None:
+    """An empty file, an unbound prefix, a file that is cut off: line and column."""
+    for xml, line in (
+        ("", 1),
+        (f"<definitions xmlns='{BPMN}'>\n<x:process id='p'/></definitions>", 2),
+        (f"<definitions xmlns='{BPMN}'>\n<process id='p'>\n", 3),
+    ):
+        (row,) = check(database, xml)
+        assert (row["code"], row["line"]) == ("InvalidXml", line), row
+        assert f"(line {line}, column " in row["message"], row
+
+
+@needs_corpus
+def test_check_as_json_over_the_corpus(database: TestDatabase) -> None:
+    """``pgbpm check --json`` answers for every file: no exception, and none is left out."""
+    environment = {**os.environ, "BPM__DATABASE__URL": database.url}
+    command = [sys.executable, "-m", "pgbpm", "check", "--json", *map(str, FILES)]
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stderr  # some files have faults
+    assert "Traceback" not in done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["files"] == len(FILES)
+    for file in FILES:
+        told = [
+            (found["severity"], found["code"], found["line"], found["message"])
+            for found in answer["findings"]
+            if found["file"] == str(file)
+        ]
+        expected = [
+            (row["severity"], row["code"], row["line"], row["message"])
+            for row in check(database, read_bpmn(file))
+        ]
+        assert told == expected
+    faulty = {found["file"] for found in answer["findings"] if found["severity"] == "fault"}
+    assert answer["faulty"] == len(faulty)
 
 
 OWN = sorted((CHECKOUT / "tests" / "bpmn").glob("*.bpmn"))

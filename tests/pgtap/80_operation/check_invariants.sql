@@ -242,7 +242,7 @@ select test.breaks($$update bpm_core.parallel_join_arrival set token_id = bpm_co
 select test.breaks($$update bpm_core.outbox set token_id = bpm_core.new_id() where workflow_instance_id = pg_temp.w('open')$$, '{I-27}', 'a command of no token');
 select test.breaks($$update bpm_core.task_instance set task_version_id = bpm_core.new_id() where id = pg_temp.task('fresh', 'reserve')$$, '{I-27}', 'a task of no version');
 select test.breaks($$update bpm_core.dead_letter set task_instance_id = bpm_core.new_id()$$, '{I-27}', 'a dead letter of no task');
-select test.breaks($$update bpm_core.workflow_instance set parent_token_id = bpm_core.new_id() where id = pg_temp.w('half')$$, '{I-27}', 'no such parent');
+select test.breaks($$update bpm_core.workflow_instance set parent_token_id = bpm_core.new_id(), inputs = '{}' where id = pg_temp.w('half')$$, '{I-27}', 'no such parent');
 
 select * from finish();
 rollback;

@@ -1,0 +1,52 @@
+-- Asks the conditions that are waited for in these instances, and lets those that are true take effect; of one token only one, an interrupting one first.
+-- One that cannot be decided, since its variables are not there yet, is not true yet. That of a boundary event that does not interrupt takes effect each
+-- time it turns true.
+-- Returns:  moving[], leaving. Writes: subscription, history_event, and what leave_waits writes. The instances are locked.
+create or replace function bpm_core.meet_conditions(p_tenant_id text, p_instances uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_met bpm_core.subscription[];
+begin
+  with judged as materialized (
+    select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
+           coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
+      from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
+     cross join lateral (select s.* from bpm_core.subscription s
+                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
+     cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
+     cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
+     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  turned as (
+    update bpm_core.subscription s
+       set last_met = j.met
+      from judged j
+     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+  effective as materialized (
+    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j
+     where j.met and (j.interrupting or not j.last_met)),
+  consumed as (
+    update bpm_core.subscription s
+       set state = 'Consumed'
+      from effective e
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
+           jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
+      from effective e
+     where e.turn = 1)
+  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+  return bpm_core.leave_waits(v_met);
+end
+$$;
