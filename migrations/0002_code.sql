@@ -524,7 +524,7 @@ $$;
 
 -- from 20_catalog/bpmn_events.sql
 -- The event definitions of all events, those by reference resolved.
--- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and of a single one its attributes,
+-- Returns:  one row per event that has any: its pos, the kind (timer, message, …; several), and its attributes (of several an array definitions, each with its event),
 --           with the timer's rule as timer_kind and timer_rule, and ref, the local id it points to.
 create or replace function bpm_core.bpmn_events(p_elements bpm_core.bpmn_element[])
 returns table (node_pos integer, event text, definition jsonb)
@@ -549,19 +549,24 @@ as $$
      where t.tag in ('timeDuration', 'timeDate', 'timeCycle')
      group by t.parent
   ),
-  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent)
-  select d.node_pos,
-         case when count(*) > 1 then 'several' else regexp_replace(min(d.tag), 'EventDefinition$', '') end,
-         case when count(*) = 1 then
-           (array_agg(d.attributes))[1] || jsonb_strip_nulls(jsonb_build_object(
-             'timer_kind', case min(t.tag) when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
-             'timer_rule', min(t.rule),
-             'condition', min(c.source),
-             'definition_pos', min(d.pos)))
-         end
-    from drawn d left join timer t on t.pos = d.pos
-    left join condition c on c.pos = d.pos
-   group by d.node_pos
+  condition as (select c.parent as pos, min(c.body) as source from element c where c.tag = 'condition' group by c.parent),
+  single as (
+    select d.node_pos, d.at, regexp_replace(d.tag, 'EventDefinition$', '') as event,
+           d.attributes || jsonb_strip_nulls(jsonb_build_object(
+             'timer_kind', case t.tag when 'timeDuration' then 'Duration' when 'timeDate' then 'Date' when 'timeCycle' then 'Cycle' end,
+             'timer_rule', t.rule,
+             'condition', c.source,
+             'definition_pos', d.pos)) as definition
+      from drawn d
+      left join timer t on t.pos = d.pos
+      left join condition c on c.pos = d.pos
+  )
+  select s.node_pos,
+         case when count(*) > 1 then 'several' else min(s.event) end,
+         case when count(*) > 1 then jsonb_build_object('definitions', jsonb_agg(jsonb_build_object('event', s.event, 'definition', s.definition) order by s.at))
+              else (array_agg(s.definition))[1] end
+    from single s
+   group by s.node_pos
 $$;
 
 -- from 20_catalog/bpmn_extensions.sql
@@ -1075,7 +1080,8 @@ declare
 begin
   processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
   v_drawn := bpm_core.draft_nodes(p_elements);
-  v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
+  select x.nodes, x.flows into v_drawn, v_lines from bpm_core.expand_events(v_drawn, bpm_core.draft_flows(p_elements, v_drawn)) x;
+  v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
@@ -1985,6 +1991,110 @@ begin
 end
 $$;
 
+-- from 20_catalog/expand_catch.sql
+-- Puts the definitions of one catching event side by side before it (expand_events).
+create or replace function bpm_core.expand_catch(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_node bpm_core.draft_node, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gateway constant boolean := p_node.tag = 'intermediateCatchEvent';
+  v_behind  text := p_node.node_id || case when v_gateway then ':out' else '' end;
+  v_one     bpm_core.draft_node;
+  v_number  integer := 0;
+  r_one     record;
+begin
+  nodes := array(select n from unnest(p_nodes) n where n.scope_pos <> p_node.scope_pos or n.node_id <> p_node.node_id);
+  flows := array(select bpm_core.leave_from(f, p_node.scope_pos, p_node.node_id, v_behind) from unnest(p_flows) f);
+  for r_one in select d.definition from jsonb_array_elements(p_node.definition -> 'definitions') with ordinality d(definition, n) order by d.n loop
+    v_number := v_number + 1;
+    v_one := bpm_core.one_of_several(p_node, v_number, r_one.definition, p_node.tag);
+    nodes := nodes || v_one;
+    flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-flow', v_one.node_id, v_behind);
+    if v_gateway then
+      flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-wait', p_node.node_id, v_one.node_id);
+    end if;
+  end loop;
+  v_one := p_node;
+  v_one.node_id := v_behind;
+  v_one.tag := 'intermediateThrowEvent';
+  v_one.event := 'none';
+  v_one.definition := null;
+  v_one.attached_to := null;
+  v_one.interrupting := true;
+  nodes := nodes || v_one;
+  if v_gateway then
+    v_one := p_node;
+    v_one.tag := 'eventBasedGateway';
+    v_one.event := null;
+    v_one.definition := null;
+    v_one.default_ref := null;
+    nodes := nodes || v_one;
+  end if;
+end
+$$;
+
+-- from 20_catalog/expand_events.sql
+-- Turns an event with several definitions into events with one each: of what may come (catch, boundary, start) any one counts, so they stand side by
+-- side before the node that was drawn, a catch event behind an event-based gateway; what is thrown is thrown in a row, what ends the scope last. The events
+-- are <id>:1, <id>:2, …; one that says parallelMultiple is left as it is, and refused.
+-- Returns:  nodes and flows as drawn, with these.
+create or replace function bpm_core.expand_events(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  foreach v_node in array p_nodes loop
+    continue when v_node.event is distinct from 'several' or lower(v_node.attributes ->> 'parallelMultiple') = 'true';
+    if v_node.tag in ('intermediateThrowEvent', 'endEvent') then
+      select x.nodes, x.flows into nodes, flows from bpm_core.expand_throw(nodes, flows, v_node) x;
+    else
+      select x.nodes, x.flows into nodes, flows from bpm_core.expand_catch(nodes, flows, v_node) x;
+    end if;
+  end loop;
+end
+$$;
+
+-- from 20_catalog/expand_throw.sql
+-- Puts the definitions of one throwing event in a row (expand_events): the first is the event that was drawn, the last is where its flows leave.
+create or replace function bpm_core.expand_throw(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_node bpm_core.draft_node, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count  constant integer := jsonb_array_length(p_node.definition -> 'definitions');
+  v_last   constant text := p_node.node_id || ':' || v_count;
+  v_one    bpm_core.draft_node;
+  v_before text;
+  v_number integer := 0;
+  r_one    record;
+begin
+  nodes := array(select n from unnest(p_nodes) n where n.scope_pos <> p_node.scope_pos or n.node_id <> p_node.node_id);
+  flows := array(select bpm_core.leave_from(f, p_node.scope_pos, p_node.node_id, v_last) from unnest(p_flows) f);
+  for r_one in
+    select d.definition from jsonb_array_elements(p_node.definition -> 'definitions') with ordinality d(definition, n)
+     order by d.definition ->> 'event' in ('terminate', 'error', 'cancel'), d.n
+  loop
+    v_number := v_number + 1;
+    v_one := bpm_core.one_of_several(p_node, v_number, r_one.definition, case when v_number < v_count then 'intermediateThrowEvent' else p_node.tag end);
+    if v_number = 1 then
+      v_one.node_id := p_node.node_id;
+    else
+      flows := flows || bpm_core.plain_flow(p_node, v_one.node_id || '-flow', v_before, v_one.node_id);
+    end if;
+    v_before := v_one.node_id;
+    nodes := nodes || v_one;
+  end loop;
+end
+$$;
+
 -- from 20_catalog/expression_path.sql
 -- Reads an expression that is nothing but a dotted path (correlation keys, timers): ${a.b}, =a.b or a.b.
 -- Returns:  text a.b, null when it is anything else.
@@ -2361,7 +2471,7 @@ as $$
            n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
       from unnest(p_nodes) n),
   start as materialized (
-    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+    select s.label, s.node_id, s.pos, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
       from node s
       join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
      where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
@@ -2373,9 +2483,9 @@ as $$
            'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
-  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
            'Draw an event sub-process for each.')
-    from start s where s.by_event group by s.around_id having count(*) > 1
+    from start s where s.by_event group by s.around_id having count(distinct s.pos) > 1
   union all
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
     from start s where s.by_event and s.event = 'error' and not s.interrupting
@@ -2586,7 +2696,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select bpm_core.fault('UnsupportedElement',
            bpm_core.element_label(n.tag, n.node_id, n.name) || case
-             when n.kind is null and n.event = 'several' then ' has several event definitions, which is not executed.'
+             when n.kind is null and n.event = 'several' then ' has several event definitions that all have to happen, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
@@ -3027,6 +3137,23 @@ as $$
    limit 1
 $$;
 
+-- from 20_catalog/leave_from.sql
+-- A flow as drawn, but for its source when that is the node named: then it leaves from another.
+create or replace function bpm_core.leave_from(p_flow bpm_core.draft_flow, p_scope_pos integer, p_from text, p_to text)
+returns bpm_core.draft_flow
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_flow bpm_core.draft_flow := p_flow;
+begin
+  if v_flow.scope_pos = p_scope_pos and v_flow.source_id = p_from then
+    v_flow.source_id := p_to;
+  end if;
+  return v_flow;
+end
+$$;
+
 -- from 20_catalog/list_contains.sql
 -- Whether a list holds a value: == asked of each element. So a list without the value, but with something that cannot be compared with it,
 -- is undecidable.
@@ -3232,6 +3359,25 @@ as $$
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
    where n.process_pos = p_process_pos
+$$;
+
+-- from 20_catalog/one_of_several.sql
+-- One definition of an event with several, as an event of its own.
+create or replace function bpm_core.one_of_several(p_node bpm_core.draft_node, p_number integer, p_definition jsonb, p_tag text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  v_node.node_id := p_node.node_id || ':' || p_number;
+  v_node.tag := p_tag;
+  v_node.event := p_definition ->> 'event';
+  v_node.definition := p_definition -> 'definition';
+  v_node.default_ref := null;
+  return v_node;
+end
 $$;
 
 -- from 20_catalog/operator_problem.sql
@@ -4956,19 +5102,13 @@ begin
     v_body := v_process.process_id || ':body';
     foreach v_node in array p_nodes loop
       continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      flows := array(select bpm_core.leave_from(f, v_node.scope_pos, v_node.node_id, v_node.node_id || ':in') from unnest(flows) f);
       nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
       flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
     end loop;
     v_node.process_pos := v_process.pos;
     v_node.scope_pos := v_process.pos;
     v_node.pos := v_process.pos;
-    flows := array(
-      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
-                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
-                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow
-        from unnest(flows) f
-        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
-                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
     nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
     nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
                    || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);
@@ -7531,7 +7671,8 @@ begin
                union all
                select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
                 where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
-                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000'
+               offset 0) t
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
@@ -8393,6 +8534,60 @@ begin
      set joined = j.joined - 1
    where j.tenant_id = p_token.tenant_id and j.workflow_instance_id = p_token.instance_id and j.scope_id = p_token.scope_id
      and j.node_id = p_token.node_id and j.round = r_last.round;
+end
+$$;
+
+-- from 40_flow/leave_joins.sql
+-- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
+-- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
+-- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
+create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_token bpm_core.moving;
+  v_round integer;
+  v_last  integer;
+begin
+  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
+    delete from bpm_core.parallel_join_arrival a
+     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
+    returning a.round into v_round;
+    continue when not found;
+    v_last := v_round;
+    loop
+      update bpm_core.parallel_join_arrival a
+         set round = v_last
+       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
+         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
+      exit when not found;
+      v_last := v_last + 1;
+    end loop;
+    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
+    delete from bpm_core.parallel_join j
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
+    update bpm_core.parallel_join j
+       set joined = j.joined - 1
+     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id and j.round = v_last;
+    update bpm_core.inclusive_join j
+       set waiting = j.waiting - 1,
+           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
+      from bpm_core.workflow_instance w
+     cross join lateral (select f.place from bpm_core.inclusive_flow f
+                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
+                            and f.flow_id = v_token.flow_id offset 0) p
+     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
+       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
+       and j.node_id = v_token.node_id;
+  end loop;
 end
 $$;
 

@@ -14,7 +14,8 @@ declare
 begin
   processes := coalesce(array(select p from bpm_core.bpmn_processes(p_elements) p), '{}');
   v_drawn := bpm_core.draft_nodes(p_elements);
-  v_lines := bpm_core.compile_conditions(bpm_core.draft_flows(p_elements, v_drawn));
+  select x.nodes, x.flows into v_drawn, v_lines from bpm_core.expand_events(v_drawn, bpm_core.draft_flows(p_elements, v_drawn)) x;
+  v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b

@@ -9,7 +9,7 @@ as $$
            n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
       from unnest(p_nodes) n),
   start as materialized (
-    select s.label, s.node_id, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+    select s.label, s.node_id, s.pos, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
       from node s
       join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
      where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
@@ -21,9 +21,9 @@ as $$
            'Give it a message, timer, signal, error or escalation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
-  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(*)), s.around_id, null,
+  select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
            'Draw an event sub-process for each.')
-    from start s where s.by_event group by s.around_id having count(*) > 1
+    from start s where s.by_event group by s.around_id having count(distinct s.pos) > 1
   union all
   select bpm_core.warning('ErrorAlwaysInterrupts', format('%s says isInterrupting="false"; an error ends what is around it all the same.', s.label), s.node_id)
     from start s where s.by_event and s.event = 'error' and not s.interrupting

@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select bpm_core.fault('UnsupportedElement',
            bpm_core.element_label(n.tag, n.node_id, n.name) || case
-             when n.kind is null and n.event = 'several' then ' has several event definitions, which is not executed.'
+             when n.kind is null and n.event = 'several' then ' has several event definitions that all have to happen, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)

@@ -19,19 +19,13 @@ begin
     v_body := v_process.process_id || ':body';
     foreach v_node in array p_nodes loop
       continue when v_node.process_pos <> v_process.pos or v_node.scope_id is not null or v_node.tag <> 'startEvent';
+      flows := array(select bpm_core.leave_from(f, v_node.scope_pos, v_node.node_id, v_node.node_id || ':in') from unnest(flows) f);
       nodes := nodes || bpm_core.plain_node(v_node, v_node.node_id || ':in', 'startEvent', 'StartEvent', null, 0, v_node.outgoing);
       flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':in-flow', v_node.node_id, v_body);
     end loop;
     v_node.process_pos := v_process.pos;
     v_node.scope_pos := v_process.pos;
     v_node.pos := v_process.pos;
-    flows := array(
-      select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref,
-                 case when s.node_id is null then f.source_id else s.node_id || ':in' end, f.target_id,
-                 f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow
-        from unnest(flows) f
-        left join unnest(p_nodes) s on s.process_pos = v_process.pos and s.scope_id is null and s.tag = 'startEvent'
-                                   and f.scope_pos = s.scope_pos and f.source_id = s.node_id and f.target_id <> v_body);
     nodes := array(select bpm_core.put_inside(n, v_process.pos, v_body) from unnest(nodes) n);
     nodes := nodes || bpm_core.plain_node(v_node, v_body, 'subProcess', 'SubProcess', null, 1, 1)
                    || bpm_core.plain_node(v_node, v_process.process_id || ':end', 'endEvent', 'EndEvent', null, 1, 0);

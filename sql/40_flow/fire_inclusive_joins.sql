@@ -44,7 +44,8 @@ begin
                union all
                select t.tenant_id, t.id, t.node_id, t.via_flow_id, t.state from bpm_core.token t
                 where p.scope_id <> '00000000-0000-0000-0000-000000000000' and t.scope_id = p.scope_id
-                  and t.scope_id <> '00000000-0000-0000-0000-000000000000') t
+                  and t.scope_id <> '00000000-0000-0000-0000-000000000000'
+               offset 0) t
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (

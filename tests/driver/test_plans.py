@@ -66,14 +66,20 @@ PROCESS = """
     <intermediateCatchEvent id="pause"><timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition></intermediateCatchEvent>
     <sequenceFlow id="f-paused" sourceRef="pause" targetRef="join"/>
     <parallelGateway id="join"/>
-    <sequenceFlow id="f-some" sourceRef="join" targetRef="some"/>
-    <inclusiveGateway id="some"/>
-    <sequenceFlow id="f-one" sourceRef="some" targetRef="together"/>
-    <sequenceFlow id="f-two" sourceRef="some" targetRef="settle"/>
-    <serviceTask id="settle"/>
-    <sequenceFlow id="f-settled" sourceRef="settle" targetRef="together"/>
-    <inclusiveGateway id="together"/>
-    <sequenceFlow id="f-check" sourceRef="together" targetRef="check"/>
+    <sequenceFlow id="f-some" sourceRef="join" targetRef="inside"/>
+    <subProcess id="inside">
+      <startEvent id="enter"/>
+      <sequenceFlow id="f-enter" sourceRef="enter" targetRef="some"/>
+      <inclusiveGateway id="some"/>
+      <sequenceFlow id="f-one" sourceRef="some" targetRef="together"/>
+      <sequenceFlow id="f-two" sourceRef="some" targetRef="settle"/>
+      <serviceTask id="settle"/>
+      <sequenceFlow id="f-settled" sourceRef="settle" targetRef="together"/>
+      <inclusiveGateway id="together"/>
+      <sequenceFlow id="f-leave" sourceRef="together" targetRef="leave"/>
+      <endEvent id="leave"/>
+    </subProcess>
+    <sequenceFlow id="f-check" sourceRef="inside" targetRef="check"/>
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
@@ -116,6 +122,9 @@ PREFIX = {
     "approval_pending_effect": 1,
     "token_of_instance": 1,
     "token_of_scope": 1,
+    "scope_of_host": 1,
+    "scope_of_parent": 1,
+    "scope_of_instance": 1,
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,

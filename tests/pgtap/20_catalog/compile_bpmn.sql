@@ -118,7 +118,7 @@ select is(pg_temp.refused('<complexGateway id="g" name="Any two"/>'), 'complexGa
 select is(pg_temp.refused('<adHocSubProcess id="h"><task id="t"/></adHocSubProcess>'), 'adHocSubProcess "h" is not executed.', 'ad-hoc sub-process: itself, not what is in it');
 select is(pg_temp.refused('<subProcess id="u"><startEvent id="us"/><complexGateway id="ug"/></subProcess>'), 'complexGateway "ug" is not executed.', 'in a sub-process');
 select is(pg_temp.refused('<boundaryEvent id="b" name="Help" attachedToRef="t"><linkEventDefinition/></boundaryEvent>'), 'boundaryEvent "b" (Help) of kind link is not executed.', 'an event of a kind');
-select is(pg_temp.refused('<intermediateCatchEvent id="c"><timerEventDefinition/><messageEventDefinition/></intermediateCatchEvent>'), 'intermediateCatchEvent "c" has several event definitions, which is not executed.', 'several definitions');
+select is(pg_temp.refused('<intermediateCatchEvent id="c" parallelMultiple="true"><timerEventDefinition/><messageEventDefinition/></intermediateCatchEvent>'), 'intermediateCatchEvent "c" has several event definitions that all have to happen, which is not executed.', 'several definitions');
 select is(pg_temp.refused('<intermediateCatchEvent id="c"/>'), 'intermediateCatchEvent "c" has no event definition and is not executed.', 'none');
 select is(pg_temp.refused('<serviceTask id="t"><multiInstanceLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is multi-instance, which is not executed.', 'multi-instance');
 select is(pg_temp.refused('<serviceTask id="t"><standardLoopCharacteristics/></serviceTask>'), 'serviceTask "t" is a loop activity, which is not executed.', 'loop');

@@ -1,7 +1,7 @@
 -- Inclusive joins: fire with one token of every flow that has brought one, as soon as nothing live can come over an empty flow any more; asked at
 -- every arrival, move and death (C02 to C05). The rule against a reference: tests/properties/test_inclusive_joins.py.
 begin;
-select plan(60);
+select plan(73);
 create function pg_temp.live(p_process_instance_id uuid) returns integer language sql as $$ select i.live_tokens from bpm.instance i where i.process_instance_id = p_process_instance_id $$;
 create function pg_temp.replayed(p_process_instance_id uuid) returns text[] language sql as $$
   select coalesce(array_agg(r.node_id || ' ' || r.state order by r.node_id), '{}') from bpm.replay(test.workflow(p_process_instance_id)) r where r.state not in ('Completed', 'Terminated')
@@ -201,6 +201,79 @@ select is((select cardinality(bpm_core.fire_inclusive_joins(array[row(t.tenant_i
              from bpm_core.token t where t.workflow_instance_id = test.workflow(:'k') and t.state = 'Ready'), 0, 'but holds it up');
 select test.tick('tokens') as ticked \gset
 select is(test.status(:'k') || (select j.joined from bpm_core.parallel_join j where j.workflow_instance_id = test.workflow(:'k')), 'Completed2', 'until it is');
+
+-- Sub-processes: tokens inside stand at their host; what leaves a sub-process, ends it or ends it from outside is seen by the joins around it
+create function pg_temp.inside(p_body text, p_attributes text default 'id="sub"') returns text language sql as $$ select format('<subProcess %s>%s</subProcess>', p_attributes, p_body) $$;
+select test.deploy('around', test.service('a') || test.service('after') || pg_temp.inside('<startEvent id="s1"/>' || test.service('t') || '<endEvent id="e1"/><endEvent id="e2"><errorEventDefinition errorRef="e"/></endEvent><exclusiveGateway id="x" default="x_e1"/>'
+    || test.flows('s1>t', 't>x', 'x>e1') || test.when('x>e2', '${bad == true}'))
+  || '<boundaryEvent id="oops" attachedToRef="sub"><errorEventDefinition errorRef="e"/></boundaryEvent>' || test.timer('late', '<timeDuration>PT1M</timeDuration>', 'sub')
+  || '<parallelGateway id="f"/><inclusiveGateway id="j"/><endEvent id="end"/><endEvent id="out"/>'
+  || test.flows('start>f', 'f>a', 'f>sub', 'a>j', 'sub>j', 'j>after', 'after>end', 'oops>out', 'late>out'), '<error id="e" errorCode="E"/>') \gset
+select test.start('around') as p \gset
+select test.complete_next('a') as a \gset
+select is(test.standing(:'p'), '{"j Waiting","sub Waiting","t Waiting"}', 'the token inside holds the join outside up');
+select test.complete_next('t') as t \gset
+select is(test.standing(:'p') || (select j.joined::text from bpm_core.parallel_join j where j.workflow_instance_id = test.workflow(:'p')), '{"after Waiting",2}', 'until the sub-process ends and goes on to it');
+select test.start('around') as p \gset
+select test.complete_next('a') as a, test.complete_next('t', '{"bad": true}') as t \gset
+select is(test.standing(:'p'), '{"after Waiting"}', 'an error inside takes the host away: the join fires');
+select test.start('around') as p \gset
+select test.complete_next('a') as a, bpm.advance_clock(interval '61 seconds') is not null as moved \gset
+select test.tick('timers') as fired \gset
+select is(test.standing(:'p'), '{"after Waiting"}', 'so does a timer at the sub-process');
+select test.start('around') as p \gset
+select test.complete_next('a') as a, test.throw_next('t', 'E') as t \gset
+select is(test.standing(:'p'), '{"after Waiting"}', 'and an error its worker throws');
+
+select test.deploy('within', test.service('before') || pg_temp.inside('<startEvent id="s1"/><parallelGateway id="f1"/><inclusiveGateway id="j1"/><endEvent id="e1"/><endEvent id="stop"><terminateEventDefinition/></endEvent><exclusiveGateway id="x" default="x_j1"/>'
+    || test.service('t') || test.service('u') || test.service('v') || test.flows('s1>f1', 'f1>t', 'f1>u', 't>x', 'x>j1', 'u>j1', 'j1>v', 'v>e1') || test.when('x>stop', '${n == 1}') || test.when('x>e1', '${n == 2}'))
+  || test.timer('late', '<timeDuration>PT1M</timeDuration>', 'sub') || '<exclusiveGateway id="m"/><endEvent id="end"/>' || test.service('after')
+  || test.flows('start>before', 'before>m', 'm>sub', 'late>m', 'sub>after', 'after>end')) \gset
+select test.start('within') as p \gset
+select test.complete_next('before') as b, test.complete_next('u') as u \gset
+select bpm.advance_clock(interval '61 seconds') is not null as moved \gset
+select test.tick('timers') as fired \gset
+select is(test.standing(:'p'), '{"sub Waiting","t Waiting","u Waiting"}', 'interrupted and entered again: a join inside is new each time');
+select test.complete_next('t', '{"n": 2}') as t, test.complete_next('u') as u \gset
+select is(test.standing(:'p'), '{"sub Waiting","v Waiting"}', 'one branch left: it fires');
+select test.complete_next('v') as v \gset
+select is(test.standing(:'p'), '{"after Waiting"}', 'and the sub-process ends');
+select test.start('within') as p \gset
+select test.complete_next('before') as b, test.complete_next('u') as u, test.complete_next('t', '{"n": 1}') as t \gset
+select is((select array_agg(distinct n.x) from unnest(test.standing(:'p')) n(x)), '{"after Waiting"}', 'a terminate end inside takes what waits at the join with it');
+
+-- An event sub-process beside: its end may leave only what waits at joins
+select test.deploy('beside', pg_temp.inside('<startEvent id="s1"/><parallelGateway id="f1"/><parallelGateway id="j1"/><endEvent id="e1"/><exclusiveGateway id="x" default="x_j1"/>'
+    || test.service('t') || test.service('u') || test.flows('s1>f1', 'f1>t', 'f1>u', 't>x', 'x>j1', 'u>j1', 'j1>e1') || test.when('x>e1', '${n == 2}')
+    || pg_temp.inside('<startEvent id="s2" isInterrupting="false"><timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition></startEvent>' || test.service('w') || '<endEvent id="e2"/>'
+                      || test.flows('s2>w', 'w>e2'), 'id="es" triggeredByEvent="true"'))
+  || '<endEvent id="end"/>' || test.flows('start>sub', 'sub>end')) \gset
+select test.start('beside') as p \gset
+select bpm.advance_clock(interval '61 seconds') is not null as moved \gset
+select test.tick('timers') as fired \gset
+select test.complete_next('u') as u, test.complete_next('t', '{"n": 2}') as t \gset
+select is(test.standing(:'p') || test.incidents(:'p'), '{"es Waiting","j1 Waiting","sub Waiting","w Waiting"}', 'something beside still runs');
+select test.complete_next('w') as w \gset
+select is(test.standing(:'p') || test.incidents(:'p'), '{"j1 Waiting","sub Waiting","JoinStarved j1"}', 'then nothing does: the join starves');
+
+-- A token that raises stops where it arrived; if that is past the join, the join fires, and what it sends on may raise in turn
+select test.deploy('raises', test.service('a') || test.service('b') || test.service('o') || test.service('after') || '<boundaryEvent id="oops" attachedToRef="b"><errorEventDefinition errorRef="e"/></boundaryEvent>'
+  || '<parallelGateway id="f"/><inclusiveGateway id="j"/><endEvent id="end"/>' || test.flows('start>f', 'f>a', 'f>b', 'a>j', 'b>j', 'oops>o', 'o>end', 'j>after', 'after>end'), '<error id="e" errorCode="E"/>') \gset
+create function pg_temp.refuse() returns trigger language plpgsql as $$
+begin
+  if exists (select from bpm.instance i where i.workflow_instance_id = new.workflow_instance_id and i.variables -> 'bad' ? new.node_id) then
+    raise 'no room for task %', new.node_id;
+  end if;
+  return new;
+end $$;
+create trigger refuse before insert on bpm_core.task_instance for each row execute function pg_temp.refuse();
+select test.start('raises', '{"bad": ["o"]}') as p \gset
+select test.complete_next('a') as a, test.throw_next('b', 'E') as b \gset
+select is(test.standing(:'p') || test.incidents(:'p'), '{"after Waiting","o Failed","AdvanceFailed o"}', 'stopped beyond the join: it fires');
+select test.start('raises', '{"bad": ["o", "after"]}') as q \gset
+select test.complete_next('a') as a, test.throw_next('b', 'E') as b \gset
+select is(test.standing(:'q') || (select array_agg(x order by x) from unnest(test.incidents(:'q')) x), '{"after Failed","o Failed","AdvanceFailed after","AdvanceFailed o"}', 'each incident on the token it concerns');
+drop trigger refuse on bpm_core.task_instance;
 
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
