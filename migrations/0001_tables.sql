@@ -331,12 +331,16 @@ create table bpm_core.workflow_task_binding (
   assignee            text,
   candidate_groups    text[] not null default '{}',
   destination_code    text collate "C",
+  expressions         jsonb,
+  headers             jsonb,
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
 );
 comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
+comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
+comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
 comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
 
 create table bpm_core.process_definition (
@@ -937,13 +941,16 @@ create type bpm_core.slot_scan as (
   position bpm_core.pick_position);
 create type bpm_core.claimed_task as (
   slot integer, available_at timestamptz, task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text,
-  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, suspended boolean);
+  task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
 create type bpm_core.answer as (
   item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
+-- What was accepted, but its output mappings could not be evaluated.
+create type bpm_core.unmapped as (
+  task bpm_core.accepted, problem text, detail jsonb);
 -- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
 create type bpm_core.failure as (
   item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
@@ -974,6 +981,9 @@ create table bpm_core.task_instance (
   candidate_groups     text[],
   due_at               timestamptz,
   follow_up_at         timestamptz,
+  candidate_users      text[],
+  outputs              jsonb,
+  headers              jsonb,
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
@@ -987,6 +997,9 @@ comment on table bpm_core.task_instance is 'One offer of work for one visit of a
 comment on column bpm_core.task_instance.scope_id is 'The scope of its token; null: the root. Kept here so that handing it out needs no look at the token.';
 comment on column bpm_core.task_instance.task_type is 'What workers claim by. User tasks carry the reserved type "bpm:user" prefixed to theirs and are never handed out by claim_tasks.';
 comment on column bpm_core.task_instance.fencing_token is 'Grows by one with every claim, never reset; every later write must show it.';
+comment on column bpm_core.task_instance.input is 'What its input mappings gave; the worker sees it over the variables.';
+comment on column bpm_core.task_instance.outputs is 'Its output mappings, compiled, a copy of its binding''s; null: what it brings is patched as it is.';
+comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
 
 create table bpm_core.execution (

@@ -440,7 +440,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
-         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end
+         case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
+         b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
@@ -571,17 +572,20 @@ $$;
 
 -- from 20_catalog/bpmn_extensions.sql
 -- The extension elements of every element that has some.
--- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text.
+-- Returns:  one row per owner: an object keyed alias:tag (the first of each), with the attributes and, as body, the text; mappings and headers as
+--           bpmn_mappings reads them, where there are any.
 create or replace function bpm_core.bpmn_extensions(p_elements bpm_core.bpmn_element[])
 returns table (owner_pos integer, extensions jsonb)
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select h.parent, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc)
-    from unnest(p_elements) h
-    join unnest(p_elements) e on e.parent = h.pos
-   where h.space = 'bpmn' and h.tag = 'extensionElements'
-   group by h.parent
+  select o.owner_pos, o.extensions || coalesce(m.mappings, '{}')
+    from (select h.parent as owner_pos, jsonb_object_agg(e.space || ':' || e.tag, e.attributes || jsonb_build_object('body', e.body) order by e.pos desc) as extensions
+            from unnest(p_elements) h
+            join unnest(p_elements) e on e.parent = h.pos
+           where h.space = 'bpmn' and h.tag = 'extensionElements'
+           group by h.parent) o
+    left join bpm_core.bpmn_mappings(p_elements) m on m.owner_pos = o.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_flow_node_tags.sql
@@ -609,6 +613,49 @@ as $$
     join unnest(p_elements) l on l.pos = r.parent
    where r.space = 'bpmn' and r.tag = 'flowNodeRef' and l.tag = 'lane'
    order by r.body, l.pos desc
+$$;
+
+-- from 20_catalog/bpmn_mappings.sql
+-- Input and output mappings of Camunda 7 and Zeebe, and what is said to workers besides: Zeebe's task headers, Camunda's extension properties.
+-- Returns:  one row per owner: {"mappings": [{direction in|out, target, source | list | map | script}], "headers": {name: text}}, each where there is one.
+create or replace function bpm_core.bpmn_mappings(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, mappings jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with element as materialized (
+    select e.* from unnest(p_elements) e where e.space in ('camunda', 'zeebe') or (e.space = 'bpmn' and e.tag = 'extensionElements')
+  ),
+  part as materialized (
+    select h.parent as owner_pos, p.pos, p.tag, p.body, p.attributes
+      from element h
+      join element i on i.parent = h.pos and i.tag in ('inputOutput', 'ioMapping', 'taskHeaders', 'properties')
+      join element p on p.parent = i.pos
+     where h.tag = 'extensionElements'
+  ),
+  inner_part as (
+    select c.parent, min(c.tag) as tag, jsonb_agg(g.body order by g.pos) filter (where g.pos is not null) as list,
+           jsonb_object_agg(coalesce(g.attributes ->> 'key', ''), g.body) filter (where g.pos is not null) as map, bool_or(g.tag = 'script' or d.pos is not null) as deep
+      from part p
+      join element c on c.parent = p.pos
+      left join element g on g.parent = c.pos
+      left join element d on d.parent = g.pos
+     group by c.parent
+  )
+  select p.owner_pos, jsonb_strip_nulls(jsonb_build_object(
+           'mappings', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+              'direction', case when p.tag in ('input', 'inputParameter') then 'in' else 'out' end,
+              'target', coalesce(p.attributes ->> 'target', p.attributes ->> 'name'),
+              'source', case when i.tag is null then coalesce(p.attributes ->> 'source', p.body) end,
+              'list', case when i.tag = 'list' and not i.deep then coalesce(i.list, '[]') end,
+              'map', case when i.tag = 'map' and not i.deep then coalesce(i.map, '{}') end,
+              'script', case when i.tag not in ('list', 'map') or i.deep then true end)) order by p.pos)
+             filter (where p.tag in ('input', 'inputParameter', 'output', 'outputParameter')),
+           'headers', jsonb_object_agg(coalesce(p.attributes ->> 'key', p.attributes ->> 'name', ''), coalesce(p.attributes ->> 'value', p.body))
+             filter (where p.tag in ('header', 'property'))))
+    from part p
+    left join inner_part i on i.parent = p.pos
+   group by p.owner_pos
 $$;
 
 -- from 20_catalog/bpmn_namespace.sql
@@ -658,6 +705,8 @@ as $$
     when 'userTask' then 'UserTask'
     when 'sendTask' then 'SendTask'
     when 'serviceTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'scriptTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
+    when 'businessRuleTask' then case when p_gated then 'ApprovalTask' else 'ServiceTask' end
     when 'callActivity' then 'CallActivity'
     when 'subProcess' then 'SubProcess'
     when 'transaction' then 'SubProcess'
@@ -1294,11 +1343,18 @@ end
 $$;
 
 -- from 20_catalog/describe_condition.sql
--- What a condition looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
--- What loops name is left out.
--- Values longer than 1,000 characters are cut, encrypted ones left out.
--- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+-- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select bpm_core.describe_tree(r.tree, p_variables) from bpm_core.read_expression(p_condition_source, null) r $$;
+
+-- from 20_catalog/describe_tree.sql
+-- What an expression looks at and what it saw there, for the detail of an incident: every path in it with its value and type.
+-- What loops name is left out. Values longer than 1,000 characters are cut, encrypted ones left out.
+-- Returns:  jsonb array of {path, value, type}; type is missing, null, boolean, number, string, array, object or encrypted.
+create or replace function bpm_core.describe_tree(p_tree jsonb, p_variables jsonb)
 returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -1310,10 +1366,9 @@ as $$
            'type', case when x.value is null then 'missing' when x.value #>> '{}' like '\_\_encrypted:%' then 'encrypted' else jsonb_typeof(x.value) end)
            order by x.ord), '[]')
     from (select min(q.ord) as ord, p.path, p_variables #> p.path as value
-            from bpm_core.read_expression(p_condition_source, null) r
-           cross join lateral jsonb_path_query(r.tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
+            from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') with ordinality q (path, ord)
            cross join lateral (select array(select jsonb_array_elements_text(q.path)) as path) p
-           where not jsonb_path_exists(r.tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
+           where not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', p.path[1]))
            group by p.path) x
 $$;
 
@@ -1424,14 +1479,14 @@ as $$
   ),
   child as (
     select c.parent, min(c.tag) filter (where c.tag like '%LoopCharacteristics') as loop,
-           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation
+           min(left(c.body, 2000)) filter (where c.tag = 'documentation') as documentation, min(left(c.body, 65536)) filter (where c.tag = 'script') as script
       from unnest(p_elements) c
-     where c.space = 'bpmn' and (c.tag = 'documentation' or c.tag like '%LoopCharacteristics')
+     where c.space = 'bpmn' and (c.tag in ('documentation', 'script') or c.tag like '%LoopCharacteristics')
      group by c.parent
   )
   select coalesce(array_agg(row(
            n.pos, n.process_pos, n.scope_pos, n.scope_id, n.scope_tag, n.node_id, n.tag, nullif(btrim(n.attributes ->> 'name'), ''),
-           n.attributes, coalesce(x.extensions, '{}'),
+           n.attributes, coalesce(x.extensions, '{}') || case when c.script <> '' then jsonb_build_object('script', c.script) else '{}' end,
            case when n.tag ~ 'Event$' then coalesce(v.event, 'none') end, v.definition,
            nullif(btrim(n.attributes ->> 'default'), ''), nullif(btrim(n.attributes ->> 'attachedToRef'), ''),
            coalesce(lower(btrim(n.attributes ->> case n.tag when 'boundaryEvent' then 'cancelActivity' when 'startEvent' then 'isInterrupting' end)), 'true') not in ('false', '0'),
@@ -1445,21 +1500,22 @@ as $$
 $$;
 
 -- from 20_catalog/drawn_binding.sql
--- What a node says about its own execution, over the task version's defaults.
--- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used.
+-- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
+-- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
+-- Returns:  each null or empty when the node does not say it; problem: a value that cannot be used; unread: expressions that cannot be read.
 create or replace function bpm_core.drawn_binding(
   p_attributes jsonb, p_extensions jsonb, p_lane text,
-  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[], out problem text)
+  out max_attempts integer, out lease interval, out priority_level smallint, out assignee text, out candidate_groups text[],
+  out expressions jsonb, out headers jsonb, out problem text, out unread text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_retries  text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
-                              p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
-  v_lease    text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
-  v_priority text := nullif(btrim(p_attributes ->> 'bpm:priority'), '');
-  v_assignee text := coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), ''));
-  v_groups   text := coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), ''));
+  v_retries text := coalesce(nullif(btrim(p_attributes ->> 'bpm:retries'), ''), nullif(btrim(p_extensions #>> '{zeebe:taskDefinition,retries}'), ''),
+                             p_extensions #>> '{camunda:failedJobRetryTimeCycle,body}', p_extensions #>> '{flowable:failedJobRetryTimeCycle,body}');
+  v_lease   text := nullif(btrim(p_attributes ->> 'bpm:lease'), '');
+  r_said    record;
+  r_tree    record;
 begin
   v_retries := coalesce((regexp_match(v_retries, '^R(\d+)/'))[1], v_retries);
   if v_retries ~ '^\d{1,4}$' and v_retries::integer between 1 and 1000 then
@@ -1472,16 +1528,39 @@ begin
     lease := null;
     problem := concat_ws('; ', problem, format('lease %s is not an ISO 8601 duration from PT1S to P1D', quote_literal(left(v_lease, 50))));
   end if;
-  priority_level := (case lower(v_priority) when 'high' then 0 when 'normal' then 1 when 'low' then 2 end)::smallint;
-  if v_priority is not null and priority_level is null then
-    problem := concat_ws('; ', problem, format('priority %s is not high, normal or low', quote_literal(left(v_priority, 50))));
+  expressions := '{}';
+  for r_said in
+    select s.name, s.source, s.middle
+      from bpm_core.drawn_wishes(p_attributes, p_extensions) s
+     -- Asked before the function is called: most nodes say none of it.
+     where p_attributes::text ~ 'ssignee|andidate|ueDate|followUp|riority' or p_extensions ?| '{zeebe:assignmentDefinition,zeebe:taskSchedule,zeebe:priorityDefinition}'
+  loop
+    select c.tree, c.problem, c.at into r_tree from bpm_core.compile_expression(r_said.source) c;
+    if r_tree.problem is not null then
+      unread := unread || format('%s %s: %s (position %s)', replace(r_said.name, '_', ' '), left(r_said.source, 200), r_tree.problem, r_tree.at);
+    elsif r_tree.tree ->> 'op' = 'value' and bpm_core.wish_problem(r_said.name, r_said.source) is not null then
+      problem := concat_ws('; ', problem, bpm_core.wish_problem(r_said.name, r_said.source));
+    elsif r_tree.tree ->> 'op' = 'value' and r_said.name in ('assignee', 'groups', 'priority') then
+      case r_said.name
+        when 'assignee' then assignee := r_said.source;
+        when 'groups' then candidate_groups := bpm_core.name_list(to_jsonb(r_said.source));
+        else priority_level := bpm_core.priority_level(to_jsonb(r_said.source), r_said.middle);
+      end case;
+    else
+      expressions := expressions || jsonb_build_object(r_said.name, jsonb_build_object('tree', r_tree.tree, 'source', left(r_said.source, 1000), 'middle', r_said.middle));
+    end if;
+  end loop;
+  -- Nulls are not stripped: a tree may hold one.
+  if p_extensions ? 'mappings' then
+    expressions := expressions || (
+      select coalesce(jsonb_object_agg(d.name, m.mappings), '{}')
+        from (values ('inputs', 'in'), ('outputs', 'out')) d(name, direction)
+       cross join lateral bpm_core.drawn_mappings(p_extensions, d.direction) m
+       where m.mappings is not null);
   end if;
-  -- A path is read when the task is entered; any other expression was warned of.
-  assignee := case when v_assignee !~ '^([$#]\{|=)' then v_assignee else '${' || bpm_core.expression_path(v_assignee) || '}' end;
-  candidate_groups := case
-    when v_groups !~ '^([$#]\{|=)' then array(select btrim(g) from regexp_split_to_table(v_groups, ',') g where btrim(g) <> '')
-    when v_groups is null and p_lane is not null then array[p_lane]
-    else '{}' end;
+  expressions := nullif(expressions, '{}');
+  headers := bpm_core.drawn_headers(p_attributes, p_extensions);
+  candidate_groups := coalesce(candidate_groups, case when p_lane is not null and not coalesce(expressions, '{}') ? 'groups' then array[p_lane] end, '{}');
 end
 $$;
 
@@ -1555,13 +1634,61 @@ as $$
    cross join lateral bpm_core.compile_expression(case when c.code ~ '^(=|.*[$#]\{)' then c.code else regexp_replace(c.code, '^[^:]*:', '') end) e
 $$;
 
+-- from 20_catalog/drawn_headers.sql
+-- What a drawing tells the worker besides the variables: Zeebe's task headers, Camunda's extension properties, the decision of a business rule
+-- task, the script of a script task.
+-- Returns:  jsonb object of texts; null when there is nothing.
+create or replace function bpm_core.drawn_headers(p_attributes jsonb, p_extensions jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select nullif(coalesce(p_extensions -> 'headers', '{}') || jsonb_strip_nulls(jsonb_build_object(
+    'decision', coalesce(bpm_core.vendor_attribute(p_attributes, 'decisionRef'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,decisionId}'), '')),
+    'resultVariable', coalesce(bpm_core.vendor_attribute(p_attributes, 'resultVariable'), nullif(btrim(p_extensions #>> '{zeebe:calledDecision,resultVariable}'), ''),
+                               nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
+    'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
+    'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_mappings.sql
+-- The mappings of one direction (in or out), compiled for map_values; scripts are left out, which find_ignored says.
+-- Returns:  mappings: [{target: dotted path, source, tree}], null when there are none; problems: what cannot be read.
+create or replace function bpm_core.drawn_mappings(p_extensions jsonb, p_direction text, out mappings jsonb, out problems text[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_mapping record;
+  r_tree    record;
+begin
+  for r_mapping in
+    select m.value ->> 'target' as target, m.value as mapping
+      from jsonb_array_elements(p_extensions -> 'mappings') with ordinality m(value, n)
+     where m.value ->> 'direction' = p_direction and not m.value ? 'script'
+     order by m.n
+  loop
+    select t.tree, t.problem into r_tree from bpm_core.mapping_tree(r_mapping.mapping) t;
+    if regexp_replace(coalesce(r_mapping.target, ''), '^=\s*', '') !~ '^([A-Za-z_$]|[^\u0001-\u007f])[^.]*(\.[^.]+)*$' then
+      problems := problems || format('the target %s of a mapping is no name', quote_literal(left(coalesce(r_mapping.target, ''), 100)));
+    elsif r_tree.problem is not null then
+      problems := problems || format('mapping of %s: %s', left(r_mapping.target, 100), r_tree.problem);
+    else
+      mappings := coalesce(mappings, '[]') || jsonb_build_array(jsonb_build_object(
+        'target', regexp_replace(r_mapping.target, '^=\s*', ''),
+        'source', left(coalesce(r_mapping.mapping ->> 'source', (r_mapping.mapping - 'direction')::text), 1000), 'tree', r_tree.tree));
+    end if;
+  end loop;
+end
+$$;
+
 -- from 20_catalog/drawn_message.sql
--- The message an element waits for, and the path of its correlation key: on the element or the message (bpm:correlationKey),
--- or Zeebe's subscription; null is the business key.
--- Returns:  message_name, correlation_path, and problem: what is wrong with the key.
+-- The message an element waits for, and its correlation key: on the element or the message (bpm:correlationKey), or Zeebe's subscription;
+-- null is the business key. A dotted path is kept as such, which is quick; anything else as a tree.
+-- Returns:  message_name, correlation_path (of a tree: its source), correlation (the tree), and problem: what is wrong with the key.
 create or replace function bpm_core.drawn_message(
   p_attributes jsonb, p_message_id text, p_message_name text, p_message_attributes jsonb, p_message_extensions jsonb,
-  out message_name text, out correlation_path text, out problem text)
+  out message_name text, out correlation_path text, out correlation jsonb, out problem text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1573,7 +1700,11 @@ begin
   if v_source is not null then
     correlation_path := bpm_core.expression_path(v_source);
     if correlation_path is null then
-      problem := format('The correlation key %s is not a dotted path into the variables.', v_source);
+      select c.tree, format('The correlation key %s cannot be read: %s (position %s).', v_source, c.problem, c.at)
+        into correlation, problem
+        from bpm_core.compile_expression(v_source, v_source ~ '[$#]\{') c;
+      problem := case when correlation is null then problem end;
+      correlation_path := v_source;
     end if;
   end if;
 end
@@ -1656,6 +1787,27 @@ begin
     hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
   end if;
 end
+$$;
+
+-- from 20_catalog/drawn_wishes.sql
+-- What a node wishes for its task in attributes that may be expressions, in whichever dialect.
+-- Returns:  name, source; middle: of a priority, the number that means normal there.
+create or replace function bpm_core.drawn_wishes(p_attributes jsonb, p_extensions jsonb)
+returns table (name text, source text, middle integer)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select w.name, w.source, w.middle
+    from (values
+      ('assignee', coalesce(bpm_core.vendor_attribute(p_attributes, 'assignee'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,assignee}'), '')), null::integer),
+      ('groups', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateGroups'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'), '')), null),
+      ('users', coalesce(bpm_core.vendor_attribute(p_attributes, 'candidateUsers'), nullif(btrim(p_extensions #>> '{zeebe:assignmentDefinition,candidateUsers}'), '')), null),
+      ('due', coalesce(bpm_core.vendor_attribute(p_attributes, 'dueDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,dueDate}'), '')), null),
+      ('follow_up', coalesce(bpm_core.vendor_attribute(p_attributes, 'followUpDate'), nullif(btrim(p_extensions #>> '{zeebe:taskSchedule,followUpDate}'), '')), null),
+      ('priority', coalesce(bpm_core.vendor_attribute(p_attributes, 'priority'), nullif(btrim(p_extensions #>> '{zeebe:priorityDefinition,priority}'), ''),
+                            nullif(btrim(p_attributes ->> 'camunda:taskPriority'), '')),
+       case when bpm_core.vendor_attribute(p_attributes, 'priority') is null and p_extensions #>> '{zeebe:priorityDefinition,priority}' is null then 0 else 50 end)) w(name, source, middle)
+   where w.source is not null
 $$;
 
 -- from 20_catalog/element_label.sql
@@ -1745,20 +1897,20 @@ end
 $$;
 
 -- from 20_catalog/evaluate.sql
--- The value of a compiled expression over variables. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
+-- The value of a compiled expression over variables, p_locals before them. Numbers stay exact; a time comes out as ISO 8601 text, in UTC.
 -- Returns:  jsonb; JSON null is null, SQL NULL is undecidable, also when the work allowed does not suffice.
-create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb)
+create or replace function bpm_core.evaluate(p_tree jsonb, p_variables jsonb, p_locals jsonb default '{}')
 returns jsonb
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tree ->> 'op' = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');
   elsif p_tree ? 'timed' then
-    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
+    return bpm_core.plain_times(bpm_core.evaluate_tree(p_tree, p_variables, p_locals || jsonb_build_object('now()', bpm_core.instant_value(bpm_core.now())), 200000));
   end if;
-  return bpm_core.evaluate_tree(p_tree, p_variables, '{}', 200000);
+  return bpm_core.evaluate_tree(p_tree, p_variables, p_locals, 200000);
 end
 $$;
 
@@ -1962,7 +2114,7 @@ begin
   if v_op = 'path' then
     return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
   elsif v_op = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');  -- stored trees may have lost their nulls
   elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
     return to_jsonb(bpm_core.compare_values(
       v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),
@@ -2320,22 +2472,35 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   with ignored as (
-    select case when x.tag in ('inputOutput', 'ioMapping') then 'MappingIgnored' else 'ListenerIgnored' end as code,
-           format('%s has %s of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name'),
-                  case when x.tag in ('inputOutput', 'ioMapping') then 'input or output mappings' else 'a listener or script' end) as message,
+    select 'ListenerIgnored' as code,
+           format('%s has a listener or script of another engine, which is not executed.', bpm_core.element_label(o.tag, coalesce(o.id, ''), o.attributes ->> 'name')) as message,
            case when o.tag <> 'sequenceFlow' then o.id end as node_id, case when o.tag = 'sequenceFlow' then o.id end as flow_id
       from unnest(p_elements) h
       join unnest(p_elements) x on x.parent = h.pos
       join unnest(p_elements) o on o.pos = h.parent
      where h.tag = 'extensionElements' and h.space = 'bpmn' and x.space in ('camunda', 'flowable', 'zeebe')
-       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script', 'inputOutput', 'ioMapping')
+       and x.tag in ('executionListener', 'taskListener', 'eventListener', 'executionListeners', 'taskListeners', 'script')
+       and not (x.tag = 'script' and o.tag = 'scriptTask')
      group by 1, 2, 3, 4
     union all
-    select 'ExpressionIgnored', format('%s names people by an expression, which is not evaluated: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), left(v.source, 200)), n.node_id, null
+    select 'MappingIgnored', format('%s has mappings that are not executed: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), m.names), n.node_id, null
       from unnest(p_nodes) n
-     cross join lateral (values (true, coalesce(bpm_core.vendor_attribute(n.attributes, 'assignee'), n.extensions #>> '{zeebe:assignmentDefinition,assignee}')),
-                                (false, coalesce(bpm_core.vendor_attribute(n.attributes, 'candidateGroups'), n.extensions #>> '{zeebe:assignmentDefinition,candidateGroups}'))) v (person, source)
-     where n.tag = 'userTask' and btrim(v.source) ~ '^([$#]\{|=)' and not (v.person and bpm_core.expression_path(btrim(v.source)) is not null)
+     cross join lateral (
+       select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
+         from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+     where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
+    union all
+    select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
+                                   bpm_core.element_label(n.tag, n.node_id, n.name), left(n.task_type, 100)), n.node_id, null
+      from unnest(p_nodes) n
+     where n.tag = 'scriptTask' and n.task_type = n.node_id and n.attributes ->> 'bpm:type' is null
+    union all
+    select 'ExpressionIgnored', format('%s has an expression that is not understood: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), u.problem), n.node_id, null
+      from unnest(p_nodes) n
+     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions - 'mappings', n.lane) b
+     cross join lateral unnest(b.unread) u(problem)
+     where n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask') and n.attributes::text || n.extensions::text ~ '[$#]\{|": "\s*='
     union all
     select 'MessageNotSent', format('%s does not say how its message is sent; it sends nothing.', bpm_core.element_label(n.tag, n.node_id, n.name)), n.node_id, null
       from unnest(p_nodes) n
@@ -2559,7 +2724,14 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
+    from node n
+   cross join lateral (
+     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
+     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
@@ -3079,9 +3251,7 @@ returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select not exists (
-    select from regexp_matches(p_tree::text, '"op": "([^"]*)"', 'g') o
-     where o[1] not in ('and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'empty', 'defined', 'path', 'value'))
+  select p_tree::text !~ '"op": "(?!(and|or|not|eq|ne|lt|le|gt|ge|empty|defined|path|value)")'
 $$;
 
 -- from 20_catalog/is_range.sql
@@ -3269,29 +3439,77 @@ as $$
 $$;
 
 -- from 20_catalog/map_values.sql
--- What mappings make of variables: one value per target, each from its compiled expression.
--- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+-- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
+-- p_mappings: [{"target": name or dotted path, "source": text, "tree": …}].
+-- Returns:  mapped, the variables the targets name; null when one is undecidable: then failed is that mapping (target, source), problem says so, and
+--           detail shows the values seen.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_mapping jsonb;
   v_value   jsonb;
 begin
   mapped := '{}'::jsonb;
-  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
     if v_value is null then
-      mapped := null;
       failed := v_mapping - 'tree';
+      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', v_mapping ->> 'target');
+      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
+                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
+      mapped := null;
       return;
     end if;
-    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+    mapped := bpm_core.put_value(mapped, string_to_array(v_mapping ->> 'target', '.'), v_value);
   end loop;
+  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
+    failed := '{}'::jsonb;
+    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
+    detail := '{}'::jsonb;
+    mapped := null;
+  end if;
+end
+$$;
+
+-- from 20_catalog/mapped_directions.sql
+-- The directions of mappings that are executed at an element.
+-- Returns:  {in,out}, {in}, {out} or {}.
+create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
+    when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
+    else '{}' end
+$$;
+
+-- from 20_catalog/mapping_tree.sql
+-- The tree of what one mapping gives: an expression or text, a list of them, or a map of them. Nothing at all is null.
+-- Returns:  tree, or problem with its position.
+create or replace function bpm_core.mapping_tree(p_mapping jsonb, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_mapping ? 'source' then
+    select case when btrim(p_mapping ->> 'source') = '' then '{"op": "value", "value": null}'::jsonb else c.tree end, c.problem || ' (position ' || c.at || ')'
+      into tree, problem
+      from bpm_core.compile_expression(p_mapping ->> 'source') c;
+    return;
+  end if;
+  select jsonb_build_object('op', case when p_mapping ? 'map' then 'context' else 'list' end, 'args', coalesce(jsonb_agg(c.tree order by e.n), '[]'),
+                            'keys', coalesce(jsonb_agg(e.key order by e.n), '[]')),
+         min(c.problem || ' (position ' || c.at || ')')
+    into tree, problem
+    from (select null as key, l.value, l.n from jsonb_array_elements_text(p_mapping -> 'list') with ordinality l(value, n)
+          union all
+          select m.key, m.value, m.n from jsonb_each_text(p_mapping -> 'map') with ordinality m(key, value, n)) e
+   cross join lateral bpm_core.compile_expression(e.value) c;
+  tree := bpm_core.timed_tree(tree);
 end
 $$;
 
@@ -3345,6 +3563,22 @@ begin
 end
 $$;
 
+-- from 20_catalog/name_list.sql
+-- Names out of a text with commas between, or a list of texts.
+-- Returns:  text[], '{}' of null; null when it is neither.
+create or replace function bpm_core.name_list(p_value jsonb)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case jsonb_typeof(p_value)
+    when 'null' then '{}'::text[]
+    when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
+    when 'number' then array[p_value #>> '{}']
+    when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
+      then array(select e from jsonb_array_elements_text(p_value) e) end end
+$$;
+
 -- from 20_catalog/node_rows.sql
 -- The rows of workflow_node for one compiled process.
 create or replace function bpm_core.node_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -3390,6 +3624,8 @@ language sql immutable parallel safe
 as $$
   select case
     when p_operator in ('and', 'or') then coalesce(bpm_core.condition_problem(p_left), bpm_core.condition_problem(p_right))
+    -- What most are needs no closer look.
+    when p_left ->> 'op' = 'path' and (p_right ->> 'op' = 'path' or jsonb_typeof(p_right -> 'value') = 'number') then null
     when p_operator in ('eq', 'ne') and bpm_core.is_condition(p_left) and jsonb_typeof(p_right -> 'value') = 'boolean' then null
     when p_operator in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') and (bpm_core.is_condition(p_left) or bpm_core.is_condition(p_right))
       then 'a comparison stands between two values, not between conditions'
@@ -3431,6 +3667,8 @@ language sql immutable parallel safe
 as $$
   select case p_tag
     when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -4194,6 +4432,17 @@ begin
 end
 $$;
 
+-- from 20_catalog/priority_level.sql
+-- The level of a priority: high, normal and low, or a number, of which p_middle is normal and more is high.
+-- Returns:  0 high, 1 normal, 2 low; null when it is none.
+create or replace function bpm_core.priority_level(p_value jsonb, p_middle integer)
+returns smallint
+language sql immutable parallel safe
+as $$
+  select (case lower(p_value #>> '{}') when 'high' then 0 when 'normal' then 1 when 'low' then 2
+          else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -4355,6 +4604,18 @@ begin
 end
 $$;
 
+-- from 20_catalog/put_value.sql
+-- Puts a value at a path of names into an object; what is no object on the way becomes one.
+create or replace function bpm_core.put_value(p_object jsonb, p_path text[], p_value jsonb)
+returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when cardinality(p_path) = 1 then x.object || jsonb_build_object(p_path[1], p_value)
+              else x.object || jsonb_build_object(p_path[1], bpm_core.put_value(x.object -> p_path[1], p_path[2:], p_value)) end
+    from (select case when jsonb_typeof(p_object) = 'object' then p_object else '{}' end as object) x
+$$;
+
 -- from 20_catalog/read_bpmn.sql
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
 -- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
@@ -4437,7 +4698,7 @@ $$;
 
 -- from 20_catalog/read_pattern.sql
 -- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
--- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
+-- and is matched in time linear in the text: no back references and no looking around, no counts beyond 100, at most 300 characters.
 -- Returns:  pattern, or problem.
 create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
 language plpgsql immutable
@@ -4455,7 +4716,7 @@ begin
     problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
   elsif length(v_text) > 300 then
     problem := 'a pattern may have 300 characters';
-  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
+  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>=!]' or exists (
           select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
         or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
     problem := 'the pattern has forms that are not understood';
@@ -4660,7 +4921,9 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4669,7 +4932,7 @@ as $$
                       and sub.attributes @> '{"triggeredByEvent": "true"}'
     left join host h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
     left join lateral (
-      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask')
+      select x.task_type from bpm_core.drawn_task_type(n.node_id, n.attributes, n.extensions) x where n.tag in ('serviceTask', 'sendTask', 'scriptTask', 'businessRuleTask')
       union all
       select bpm_core.drawn_send_type(n.node_id, n.attributes, n.definition, n.extensions)
        where n.event = 'message' and n.tag in ('intermediateThrowEvent', 'endEvent')) tt on true
@@ -4686,6 +4949,9 @@ as $$
       select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
     left join lateral (
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+    left join lateral (
+      select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -4822,10 +5088,12 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- Mappings, headers and scripts are stored compiled.
+  v_drawn   jsonb := p_extensions - array['mappings', 'headers', 'script'];
   v_foreign jsonb := p_attributes - array['id', 'name', 'default', 'attachedToRef', 'cancelActivity', 'messageRef'];
   v_own     jsonb := jsonb_strip_nulls(jsonb_build_object('documentation', p_documentation, 'lane', p_lane, 'timer_path', p_timer_path));
 begin
-  if v_foreign = '{}' and p_extensions = '{}' then
+  if v_foreign = '{}' and v_drawn = '{}' then
     return v_own;
   end if;
   return v_own || jsonb_strip_nulls(jsonb_build_object(
@@ -4838,7 +5106,7 @@ begin
     'form_key', coalesce(bpm_core.vendor_attribute(p_attributes, 'formKey'), bpm_core.vendor_attribute(p_attributes, 'formRef'),
                          p_extensions #>> '{zeebe:formDefinition,formId}', p_extensions #>> '{zeebe:formDefinition,formKey}'),
     'drawn', nullif(v_foreign, '{}'),
-    'extensions', nullif(p_extensions, '{}')));
+    'extensions', nullif(v_drawn, '{}')));
 end
 $$;
 
@@ -5080,6 +5348,22 @@ returns bpm_core.finding
 language sql immutable parallel safe
 as $$ select row('warning', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
+-- from 20_catalog/wish_problem.sql
+-- What is wrong with a wish that is a plain text. Dates are ISO 8601 dates or durations from the moment the task is offered; priorities are
+-- high, normal, low, or a number.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.wish_problem(p_name text, p_text text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_name in ('due', 'follow_up') and bpm_core.parse_timestamp(p_text) is null and bpm_core.parse_duration(p_text) is null
+      then format('%s date %s is neither an ISO 8601 date nor a duration', case p_name when 'due' then 'due' else 'follow-up' end, quote_literal(left(p_text, 50)))
+    when p_name = 'priority' and bpm_core.priority_level(to_jsonb(p_text), 50) is null
+      then format('priority %s is not high, normal or low, nor a number', quote_literal(left(p_text, 50))) end
+$$;
+
 -- from 20_catalog/wrap_bodies.sql
 -- Puts the inside of a process that has event sub-processes at its root into a sub-process of its own, <process>:body: what waits for them is then the token
 -- of that, and the kernel needs no other case. The start events stay outside; inside, each is continued by <start event>:in.
@@ -5167,7 +5451,7 @@ $$;
 
 -- from 20_catalog/write_equality.sql
 -- jsonpath of left == right. A missing value equals null and differs from everything else. Values of different types are undecidable,
--- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside any text.
+-- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside anything but null.
 create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
@@ -5194,7 +5478,7 @@ begin
   end if;
   v_x := bpm_core.write_typed(v_a -> 'path', '@ != null');
   v_y := bpm_core.write_typed(v_b -> 'path', '@ != null');
-  return format('((!(%5$s || %6$s) && ((!%1$s && !%2$s) || (%1$s && %2$s && %3$s == %4$s))) || ((%5$s || %6$s) && 1 == "1"))', v_x, v_y,
+  return format('((!%1$s && !%2$s) || (%1$s && %2$s && !(%5$s || %6$s) && %3$s == %4$s) || (%1$s && %2$s && (%5$s || %6$s) && 1 == "1"))', v_x, v_y,
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end
@@ -5549,7 +5833,7 @@ $$;
 -- from 40_flow/apply_messages.sql
 -- Under the instance locks: hands messages to the waits they were matched with. The payload is patched into the variables, the token goes on.
 -- A wait that closed meanwhile never swallows its message: it is buffered again, or offered to the next wait, within its time to live.
--- A boundary event that does not interrupt waits again at once.
+-- A boundary event that does not interrupt waits again at once. Output mappings of the event say what of the payload is taken over.
 -- Raises:   55P03 another call holds a message key that is needed: apply_inbox leaves the row for the next tick.
 -- Writes:   subscription, message, workflow_instance, history_event, and what the paths ahead write.
 create or replace function bpm_core.apply_messages(p_tenant_id text, p_rows bpm_core.inbox[])
@@ -5567,34 +5851,34 @@ declare
   v_missed uuid[];
 begin
   with due as materialized (
-    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id
+    select r.tenant_id, (r.payload ->> 'message')::uuid as message_id, s.id as subscription_id, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, t.scope_id,
+           case when n.outputs is null then m.payload else bpm_core.message_patch(r.tenant_id, s.workflow_instance_id, t.scope_id, n.outputs, m.payload) end as payload
       from unnest(p_rows) r
      cross join lateral (select s.id, s.state, s.workflow_instance_id, s.node_id, s.token_id from bpm_core.subscription s
                           where s.tenant_id = r.tenant_id and s.id = (r.payload ->> 'subscription')::uuid offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = s.workflow_instance_id offset 0) w
-     cross join lateral (select n.interrupting, n.element from bpm_core.workflow_node n
+     cross join lateral (select n.interrupting, n.element, n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = s.token_id offset 0) t
+     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = r.tenant_id and m.id = (r.payload ->> 'message')::uuid offset 0) m
      where s.state = 'Open'),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from due d
      where s.tenant_id = d.tenant_id and s.id = d.subscription_id
-    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id),
+    returning s.*, d.message_id, d.interrupting, d.takes_host, d.scope_id, d.payload),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, c.workflow_instance_id, v_now, 'MessageReceived', c.token_id, c.node_id,
-           jsonb_build_object('message', c.message_id, 'name', m.name, 'variables', m.payload)
-           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, m.payload)
-      from consumed c
-      join bpm_core.message m on m.tenant_id = c.tenant_id and m.id = c.message_id),
+           jsonb_build_object('message', c.message_id, 'name', c.name, 'variables', c.payload)
+           || case when c.takes_host then '{}'::jsonb else '{"interrupting": false}' end || bpm_core.local_names(c.tenant_id, c.scope_id, c.payload)
+      from consumed c),
   patched as (
     update bpm_core.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, m.payload)
+       set lock_version = w.lock_version + 1, variables = w.variables || bpm_core.patch_scopes(c.tenant_id, c.scope_id, c.payload)
       from consumed c
-     cross join lateral (select m.payload from bpm_core.message m where m.tenant_id = c.tenant_id and m.id = c.message_id offset 0) m
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
                   c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
@@ -5764,39 +6048,6 @@ begin
     perform bpm_core.count_in_scopes(v_born, '{}');
   end if;
   return v_born;
-end
-$$;
-
--- from 40_flow/begin_again.sql
--- Makes the instance of a restart, with the variables it takes along, and lets it begin.
--- Raises:   BP422 not at that node. Writes: as insert_starts; workflow_instance, history_event, audit_event, and what the nodes ahead write.
-create or replace function bpm_core.begin_again(
-  p_tenant_id text, p_from uuid, p_start bpm_core.start, p_node_id text, p_variables jsonb, p_actor text, p_reason text, p_now timestamptz)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_leaving bpm_core.moving[];
-begin
-  v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables, 'restart_of', p_from));
-  perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
-    jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
-  if p_node_id is null then
-    perform bpm_core.advance_isolated(v_leaving);
-  else
-    perform bpm_core.check_placement(v_leaving[1], p_node_id);
-    perform bpm_core.place_token(v_leaving[1], p_node_id, p_actor, p_reason);
-  end if;
 end
 $$;
 
@@ -6003,42 +6254,6 @@ begin
             || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
     leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
-end
-$$;
-
--- from 40_flow/check_mapping.sql
--- Is this a mapping of nodes of one version to those of another?
--- Raises:   BP422 no object; a node that one of the versions does not have; two nodes mapped to one.
-create or replace function bpm_core.check_mapping(p_tenant_id text, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_why text;
-begin
-  if jsonb_typeof(p_mapping) is distinct from 'object' then
-    perform bpm_core.fail('BP422', 'The mapping must be an object {"node": "node of the new version" or null}.');
-  end if;
-  select case
-           when jsonb_typeof(m.value) not in ('string', 'null') then format('%s is mapped to %s, which is no node', m.key, m.value)
-           when o.node_id is null then format('the old version has no node %s', m.key)
-           when jsonb_typeof(m.value) = 'string' and n.node_id is null then format('the new version has no node %s', m.value #>> '{}')
-           when jsonb_typeof(m.value) = 'string' and count(*) over (partition by m.value) > 1 then format('two nodes are mapped to %s', m.value #>> '{}') end
-    into v_why
-    from jsonb_each(p_mapping) m
-    left join lateral (select o.node_id from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = m.key offset 0) o on true
-    left join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = m.value #>> '{}' offset 0) n on true
-   order by 1
-   limit 1;
-  if v_why is not null then
-    perform bpm_core.fail('BP422', format('The mapping is wrong: %s.', v_why), jsonb_build_object('mapping', p_mapping));
-  end if;
 end
 $$;
 
@@ -6473,15 +6688,15 @@ end
 $$;
 
 -- from 40_flow/correlation_key.sql
--- The key an expression gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
+-- The key a path, or the tree of an expression, gives a message wait, as correlate_message could name it. An encrypted text is nobody's key: it is never compared.
 -- Returns:  text; null when the path leads to no scalar, to an empty or encrypted text, or to one of more than 300 characters.
-create or replace function bpm_core.correlation_key(p_path text, p_variables jsonb)
+create or replace function bpm_core.correlation_key(p_path text, p_tree jsonb, p_variables jsonb)
 returns text
-language plpgsql immutable
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text := bpm_core.text_value('=' || p_path, p_variables);
+  v_key text := case when p_tree is null then bpm_core.text_value('=' || p_path, p_variables) else bpm_core.evaluate_text(p_tree, p_variables) end;
 begin
   return case when length(v_key) between 1 and 300 and not starts_with(v_key, '__encrypted:') then v_key end;
 end
@@ -6646,7 +6861,7 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7147,18 +7362,24 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with arrival as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
-           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows, c.round as collects,
+           greatest(c.round, coalesce(before.round, 0) + 1) - 1
            + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
       from unnest(p_arriving) a
      cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
                           where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
                             and p.flow_id = a.flow_id offset 0) p
-      left join lateral (
-        select j.round
-          from bpm_core.inclusive_join j
-         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
-        offset 0) j on true
+     cross join lateral (
+       select coalesce(
+         (select j.round
+            from bpm_core.inclusive_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id),
+         (select j.round + 1
+            from bpm_core.parallel_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+           order by j.round desc
+           limit 1),
+         1) as round offset 0) c
       left join lateral (
         select r.round
           from bpm_core.parallel_join_arrival r
@@ -7179,11 +7400,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];
@@ -7967,18 +8188,6 @@ begin
 end
 $$;
 
--- from 40_flow/gateway_events.sql
--- The events behind an event-based gateway, as they would be called in the other version.
--- Returns:  text[], sorted.
-create or replace function bpm_core.gateway_events(p_tenant_id text, p_version_id uuid, p_node_id text, p_mapping jsonb)
-returns text[]
-language sql stable
-as $$
-  select array_agg(bpm_core.image_of(p_mapping, f.target_id) order by bpm_core.image_of(p_mapping, f.target_id))
-    from bpm_core.workflow_flow f
-   where f.tenant_id = p_tenant_id and f.workflow_version_id = p_version_id and f.source_id = p_node_id
-$$;
-
 -- from 40_flow/gateway_trouble.sql
 -- Says why a gateway could not choose: which flow was undecidable, or that none was true, with the values seen.
 -- Returns:  trouble, codes ConditionUndecidable and NoFlowTrue.
@@ -8182,21 +8391,6 @@ begin
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
 end
-$$;
-
--- from 40_flow/image_of.sql
--- The node that a node of the old version becomes: what the mapping says of it, else the one of the same id. A node that the compiler put around or
--- behind another (x:multi) goes with that one.
--- Returns:  text; null: the mapping gives it up.
-create or replace function bpm_core.image_of(p_mapping jsonb, p_node_id text)
-returns text
-language sql immutable parallel safe
-as $$
-  select case when p_mapping = '{}' then p_node_id
-              when p_mapping ? p_node_id then p_mapping ->> p_node_id
-              when p_mapping ? split_part(p_node_id, ':', 1)
-                then (p_mapping ->> split_part(p_node_id, ':', 1)) || substr(p_node_id, length(split_part(p_node_id, ':', 1)) + 1)
-              else p_node_id end
 $$;
 
 -- from 40_flow/inbox_id.sql
@@ -8537,60 +8731,6 @@ begin
 end
 $$;
 
--- from 40_flow/leave_joins.sql
--- Takes tokens that wait at joins, parallel or inclusive, out of the rounds they belong to; later ones over the same flow move up. The tokens are left
--- alone: the caller moves or ends them and then drives, so that joins are asked again. For repair by hand, so one by one.
--- p_tokens: node_id the join, flow_id the flow it came over. Writes: parallel_join_arrival, parallel_join, inclusive_join.
-create or replace function bpm_core.leave_joins(p_tokens bpm_core.moving[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_token bpm_core.moving;
-  v_round integer;
-  v_last  integer;
-begin
-  foreach v_token in array coalesce(p_tokens, '{}'::bpm_core.moving[]) loop
-    delete from bpm_core.parallel_join_arrival a
-     where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-       and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.token_id = v_token.token_id
-    returning a.round into v_round;
-    continue when not found;
-    v_last := v_round;
-    loop
-      update bpm_core.parallel_join_arrival a
-         set round = v_last
-       where a.tenant_id = v_token.tenant_id and a.workflow_instance_id = v_token.instance_id and a.scope_id = v_token.scope_id
-         and a.node_id = v_token.node_id and a.flow_id = v_token.flow_id and a.round = v_last + 1;
-      exit when not found;
-      v_last := v_last + 1;
-    end loop;
-    -- The last round the flow had brought a token to has one less; of an inclusive join no round has a row before it fires.
-    delete from bpm_core.parallel_join j
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last and j.joined = 1;
-    update bpm_core.parallel_join j
-       set joined = j.joined - 1
-     where j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id and j.round = v_last;
-    update bpm_core.inclusive_join j
-       set waiting = j.waiting - 1,
-           filled = case when v_last > j.round then j.filled else set_bit(j.filled, p.place - j.first_place, 0) end
-      from bpm_core.workflow_instance w
-     cross join lateral (select f.place from bpm_core.inclusive_flow f
-                          where f.tenant_id = w.tenant_id and f.workflow_version_id = w.workflow_version_id and f.node_id = v_token.node_id
-                            and f.flow_id = v_token.flow_id offset 0) p
-     where w.tenant_id = v_token.tenant_id and w.id = v_token.instance_id
-       and j.tenant_id = v_token.tenant_id and j.workflow_instance_id = v_token.instance_id and j.scope_id = v_token.scope_id
-       and j.node_id = v_token.node_id;
-  end loop;
-end
-$$;
-
 -- from 40_flow/leave_waits.sql
 -- What events that reached their waits do: a catch event lets its token go on, a receive task with its boundary events closed; one behind an
 -- event-based gateway closes the other branches first; an interrupting boundary closes its host and takes the token; one that does not
@@ -8885,12 +9025,12 @@ returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_tenant_id || chr(31) || p_name || chr(31) || p_correlation_key, 20110103) $$;
 
--- from 40_flow/migrate_instance.sql
--- Under the lock: pins a workflow instance to another version and takes what is open in it along, as its items say.
--- Writes:   history_event, instance_migration, workflow_instance, and what the functions named write.
-create or replace function bpm_core.migrate_instance(
-  p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text, p_reason text)
-returns void
+-- from 40_flow/message_patch.sql
+-- What the output mappings of an event make of a message's payload.
+-- Returns:  jsonb object.
+-- Raises:   BP422 one cannot be evaluated: the message stays in the inbox, and becomes an incident when that does not pass.
+create or replace function bpm_core.message_patch(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_payload jsonb)
+returns jsonb
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8898,508 +9038,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  r_mapped record;
 begin
-  -- Rows of history before this one are read by the old graph.
-  with noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-    values (p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', p_actor,
-            jsonb_strip_nulls(jsonb_build_object('from', p_from, 'to', p_to, 'mapping', p_mapping, 'reason', p_reason)))
-    returning seq)
-  insert into bpm_core.instance_migration (tenant_id, workflow_instance_id, seq, from_version_id, to_version_id, migrated_at)
-  select p_tenant_id, p_instance_id, n.seq, p_from, p_to, v_now
-    from noted n;
-  update bpm_core.workflow_instance w
-     set workflow_version_id = p_to, role_version_id = v.owner_role_version_id, lock_version = w.lock_version + 1
-    from bpm_core.workflow_version v
-   where w.tenant_id = p_tenant_id and w.id = p_instance_id and v.tenant_id = w.tenant_id and v.id = p_to;
-  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_items, p_actor);
-  perform bpm_core.migrate_waits(p_tenant_id, p_items);
-  perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
-  perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
-  -- What was opened is held like the rest, should the instance be suspended.
-  perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
-end
-$$;
-
--- from 40_flow/migrate_locked.sql
--- Under the locks: moves one process to another version, unless something speaks against it.
--- Returns:  from_version; changes: what was renamed, closed or opened; refusals: null when it was moved.
--- Raises:   as migration_targets. Writes: as migrate_process.
-create or replace function bpm_core.migrate_locked(
-  p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb, p_actor text, p_reason text,
-  out from_version integer, out changes jsonb, out refusals jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_target record;
-  v_target uuid;
-  v_items  bpm_core.migration_item[];
-  v_all    bpm_core.migration_item[] := '{}';
-begin
-  select v.version into from_version
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  for r_target in
-    select t.*, array(select i from bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i) as items
-      from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-     order by t.instance_id
-  loop
-    v_items := r_target.items;
-    v_all := v_all || v_items;
-    v_target := r_target.to_process_version_id;
-    refusals := coalesce(refusals, '[]') || coalesce(bpm_core.refusals_of(v_items), '[]');
-  end loop;
-  refusals := nullif(refusals, '[]');
-  changes := (
-    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', i.node_id, 'to', i.to_node_id, 'action', i.action))), '[]')
-      from unnest(v_all) i where i.action <> 'keep');
-  if refusals is not null or from_version = p_to_version then
-    return;
+  select m.mapped, m.problem, m.detail
+    into r_mapped
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || p_payload) m;
+  if r_mapped.problem is not null then
+    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
   end if;
-  for r_target in
-    select * from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t order by t.instance_id
-  loop
-    v_items := array(select i from bpm_core.migration_items(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping) i);
-    perform bpm_core.migrate_instance(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping, v_items, p_actor, p_reason);
-  end loop;
-  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
-  update bpm_core.process_instance p
-     set process_version_id = v_target, version = p.version + 1, updated_at = bpm_core.now()
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  perform bpm_core.write_audit(p_tenant_id, p_actor, 'MigrateProcess', 'process_instance', p_process_instance_id::text, null, p_reason,
-    jsonb_build_object('from_version', from_version, 'to_version', p_to_version, 'mapping', p_mapping));
-end
-$$;
-
--- from 40_flow/migrate_process.sql
--- Moves a process instance to another version of its process, as bpm.plan_migration shows it. All or nothing, in one transaction; what would strand
--- something is refused. Tasks get the task version, type and attempts of the new version; tasks in hand stay in hand; timers keep their due time.
--- Returns:  one row: process_instance_id, from_version, to_version, changes (what was renamed, closed or opened, as jsonb); moving to the version it has does nothing.
--- Raises:   BP403, BP404, BP409 it has ended, BP422 refused (detail: all refusals), a wrong mapping, a reason too long.
--- Writes:   workflow_instance, process_instance, instance_migration, token, scope, subscription, timer, task_instance, approval_record, incident,
---           history_event, audit_event. Locks: all workflow instances of the process.
-create or replace function bpm.migrate_process(
-  p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_reason text default null, p_actor text default null,
-  p_tenant_id text default '')
-returns table (process_instance_id uuid, from_version integer, to_version integer, changes jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor    text;
-  v_refusals jsonb;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
-  select m.from_version, m.changes, m.refusals into from_version, changes, v_refusals
-    from bpm_core.migrate_locked(p_tenant_id, p_process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-  if v_refusals is not null then
-    perform bpm_core.fail('BP422', format('Process instance %s cannot be moved to version %s: %s', p_process_instance_id, p_to_version,
-                                          (v_refusals -> 0 ->> 'node') || ', ' || (v_refusals -> 0 ->> 'message')
-                                          || case when jsonb_array_length(v_refusals) > 1 then format(' (and %s more)', jsonb_array_length(v_refusals) - 1) else '' end || '.'),
-      jsonb_build_object('refusals', v_refusals), 'bpm.plan_migration() lists everything; the mapping or moving tokens may help.');
-  end if;
-  process_instance_id := p_process_instance_id;
-  to_version := p_to_version;
-  return next;
-end
-$$;
-
--- from 40_flow/migrate_processes.sql
--- Moves process instances of one version to another, at most p_limit of them, in the order of their ids after p_after; for many: call again with the
--- last id until fewer come back. Those that are refused stay as they are and say why; the others are moved, all in one transaction.
--- Returns:  one row per instance looked at: process_instance_id, outcome (Done, Rejected), changes, refusals.
--- Raises:   BP403, BP404 no such process or version, BP422 limit not 1 to 1000, a wrong mapping, a reason too long.
--- Writes:   as migrate_process. Locks: all workflow instances of these processes, waited for.
-create or replace function bpm.migrate_processes(
-  p_code text, p_from_version integer, p_to_version integer, p_mapping jsonb default '{}', p_limit integer default 100, p_after uuid default null,
-  p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, outcome bpm.outcome, changes jsonb, refusals jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor     text;
-  v_version   uuid;
-  v_processes uuid[];
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
-  select v.id into v_version
-    from bpm_core.process_definition d
-    join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id
-   where d.code = p_code and d.tenant_id = p_tenant_id;
-  if v_version is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', coalesce(p_code, 'null'), coalesce(p_from_version::text, 'null')), null,
-      'See the view bpm.definition.');
-  end if;
-  v_processes := array(
-    select p.id
-      from bpm_core.process_instance p
-     where p.tenant_id = p_tenant_id and p.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') and p.process_version_id = v_version
-       and p.status in ('Running', 'Suspended')
-     order by p.id
-     limit p_limit);
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = k.id offset 0) w
-     where w.tenant_id = p_tenant_id));
-  -- Some may have ended, or been moved, while they were waited for.
-  for process_instance_id in
-    select p.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select p.id, p.status, p.process_version_id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = k.id offset 0) p
-     where p.status in ('Running', 'Suspended') and p.process_version_id = v_version
-     order by p.id
-  loop
-    select m.changes, m.refusals into changes, refusals
-      from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-    outcome := case when refusals is null then 'Done' else 'Rejected' end;
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migrate_tokens.sql
--- Under the lock: puts live tokens on the nodes of the new version, with the scopes they are hosts of, their approvals and open incidents.
--- Writes:   token, scope, approval_record, incident, history_event.
-create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[], p_actor text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with moved as (
-    update bpm_core.token t
-       set node_id = i.to_node_id, version = t.version + 1, updated_at = v_now,
-           via_flow_id = (select f.flow_id from bpm_core.workflow_flow f
-                           where f.flow_id = t.via_flow_id and f.workflow_version_id = p_to and f.tenant_id = t.tenant_id and f.target_id = i.to_node_id)
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'token' offset 0) i
-     where t.tenant_id = i.tenant_id and t.id = i.id
-    returning t.id, t.state, i.node_id, i.to_node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
-  select p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', m.id, m.to_node_id, m.state::text, p_actor, jsonb_build_object('node', m.node_id)
-    from moved m
-   where m.node_id <> m.to_node_id;
-  update bpm_core.scope s
-     set node_id = i.to_node_id
-    from unnest(p_items) i
-   where i.kind = 'token' and i.action = 'rename' and s.host_token_id = i.id and s.tenant_id = p_tenant_id and s.state = 'Open';
-  update bpm_core.approval_record a
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where a.workflow_instance_id = p_instance_id and a.token_id = i.id and a.tenant_id = p_tenant_id and a.node_id = i.node_id;
-  update bpm_core.incident n
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where n.workflow_instance_id = p_instance_id and n.token_id = i.id and n.tenant_id = p_tenant_id and n.state = 'Open';
-end
-$$;
-
--- from 40_flow/migrate_waits.sql
--- Under the lock: renames the events that tokens wait for, and closes those that are given up.
--- Writes:   subscription, timer, history_event.
-create or replace function bpm_core.migrate_waits(p_tenant_id text, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  update bpm_core.subscription s
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'wait' and i.action = 'rename' offset 0) i
-   where s.tenant_id = i.tenant_id and s.id = i.id;
-  update bpm_core.timer m
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'timer' and i.action = 'rename' offset 0) i
-   where m.tenant_id = i.tenant_id and m.id = i.id;
-  with given_up as materialized (
-    select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'close'),
-  cancelled as (
-    update bpm_core.timer m
-       set status = 'Cancelled'
-      from given_up g
-     where m.tenant_id = g.tenant_id and m.id = g.id and g.kind = 'timer'
-    returning m.workflow_instance_id, m.id, m.token_id, m.node_id),
-  closed as (
-    update bpm_core.subscription s
-       set state = 'Closed'
-      from given_up g
-     where s.tenant_id = g.tenant_id and s.id = g.id and g.kind = 'wait'
-    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
-    from cancelled c
-  union all
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
-         jsonb_build_object('subscription', c.id, 'name', c.name)
-    from closed c;
-end
-$$;
-
--- from 40_flow/migration_events.sql
--- The boundary events and event sub-processes that another version adds to where tokens rest: they are opened there. Those that had a counterpart in the
--- old version are not: what fired once is not armed again.
--- Returns:  migration_item rows of kind event; id is null.
-create or replace function bpm_core.migration_events(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'event', null::uuid, t.id, null, n.node_id, 'open',
-         case when t.state = 'Failed' then 'TokenFailed' end,
-         format('new at %s', n.attached_to)
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select n.node_id, n.kind, n.attached_to from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.attached_to = bpm_core.image_of(p_mapping, t.node_id) offset 0) n
-   where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')
-     and n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary')
-     and not exists (
-       select
-         from bpm_core.workflow_node o
-        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.attached_to = t.node_id
-          and bpm_core.image_of(p_mapping, o.node_id) = n.node_id);
-end
-$$;
-
--- from 40_flow/migration_items.sql
--- Everything open in an instance with what becomes of it in another version; a code says why it cannot be. What the plan shows is what is done.
--- Returns:  migration_item rows.
-create or replace function bpm_core.migration_items(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select i.kind, i.id, i.token_id, i.node_id, i.to_node_id, i.action, i.code, coalesce(m.message, i.message)
-    from (select * from bpm_core.migration_tokens(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_waits(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_events(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
-    left join (values
-      ('NodeMissing', 'the new version has no such node, and the mapping names none'),
-      ('KindDiffers', 'it is another kind of element there'),
-      ('ScopeDiffers', 'it lies in another sub-process there'),
-      ('HostDiffers', 'it is attached to another activity there'),
-      ('BodyDiffers', 'its multi-instance or loop is defined otherwise there'),
-      ('FlowMissing', 'the flow by which it is to reach the join is missing there'),
-      ('EventsDiffer', 'other events follow the gateway there'),
-      ('NameDiffers', 'it waits for another message or signal there; give up the old event in the mapping (null) to open the new one'),
-      ('KeyDiffers', 'it correlates by another key there; give up the old event in the mapping (null) to open the new one'),
-      ('TokenFailed', 'an event would be new at a node whose token has failed; resolve the incident first'),
-      ('JoinRenamed', 'tokens have reached this join, so it keeps its id'),
-      ('FlowsDiffer', 'tokens have reached this join, and other flows lead to it there')) m(code, message) on m.code = i.code;
-end
-$$;
-
--- from 40_flow/migration_joins.sql
--- The joins of an instance that tokens have reached, in the scopes that are still open: their rounds count by flow, so they keep their id and
--- their flows.
--- Returns:  migration_item rows of kind join; id is the scope.
-create or replace function bpm_core.migration_joins(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'join', j.scope_id, null::uuid, j.node_id, n.node_id, 'keep',
-         case
-           when n.node_id <> j.node_id then 'JoinRenamed'
-           when (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_from and f.target_id = j.node_id)
-                is distinct from
-                (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.target_id = n.node_id) then 'FlowsDiffer' end,
-         null
-    from (select distinct a.scope_id, a.node_id
-            from bpm_core.parallel_join_arrival a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = p_instance_id) j
-    left join lateral (select s.state from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = j.scope_id offset 0) s on true
-   cross join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, j.node_id) offset 0) n
-   where coalesce(s.state, 'Open') = 'Open';
-end
-$$;
-
--- from 40_flow/migration_targets.sql
--- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
--- and the one it would get.
--- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
-create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
-returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_process record;
-  v_target  bpm_core.process_version;
-begin
-  select p.status, d.id as definition_id, d.code into r_process
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
-  elsif r_process.status not in ('Running', 'Suspended') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status));
-  end if;
-  select v.* into v_target
-    from bpm_core.process_version v
-   where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
-  if v_target.id is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
-  end if;
-  for instance_id, from_version_id, to_version_id, to_process_version_id in
-    select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
-      from bpm_core.workflow_instance w
-      left join bpm_core.process_workflow_binding b
-        on b.tenant_id = w.tenant_id and b.process_version_id = v_target.id and b.binding_key = w.binding_key
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       and w.status in ('Running', 'Suspended')
-  loop
-    if to_version_id is null then
-      perform bpm_core.fail('BP422', format('Version %s of process %s lacks a workflow that is running.', p_to_version, r_process.code));
-    end if;
-    perform bpm_core.check_mapping(p_tenant_id, from_version_id, to_version_id, p_mapping);
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migration_tokens.sql
--- What becomes of the live tokens of an instance in another version, and what speaks against it.
--- Returns:  migration_item rows of kind token.
-create or replace function bpm_core.migration_tokens(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'token', t.id, t.id, t.node_id, n.node_id, case when n.node_id <> t.node_id then 'rename' else 'keep' end,
-         case
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.scope_node_id) is distinct from n.scope_node_id then 'ScopeDiffers'
-           when n.kind in ('MultiInstance', 'StandardLoop') and (n.expressions, n.attributes) is distinct from (o.expressions, o.attributes) then 'BodyDiffers'
-           when n.kind in ('ParallelJoin', 'InclusiveJoin') and t.state <> 'Waiting' and not exists (
-             select from bpm_core.workflow_flow f
-              where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.flow_id = t.via_flow_id and f.target_id = n.node_id) then 'FlowMissing'
-           when n.kind = 'EventGateway' and bpm_core.gateway_events(p_tenant_id, p_from, t.node_id, p_mapping)
-                                            is distinct from bpm_core.gateway_events(p_tenant_id, p_to, n.node_id, '{}') then 'EventsDiffer' end,
-         case when b.task_type <> d.task_type then format('offered as type %s instead of %s', b.task_type, d.task_type) end
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) n on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_to and b.node_id = n.node_id offset 0) b on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_from and b.node_id = t.node_id offset 0) d on true
-   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
-end
-$$;
-
--- from 40_flow/migration_waits.sql
--- What becomes of the open waits and timers of an instance in another version, and what speaks against it. Those of a boundary event that the
--- mapping gives up are closed; timers keep their due time.
--- Returns:  migration_item rows of kind wait or timer.
-create or replace function bpm_core.migration_waits(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  with resting as materialized (
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')),
-  armed as materialized (
-    select 'wait' as kind, s.id, s.token_id, s.node_id
-      from resting r
-     cross join lateral (select s.tenant_id, s.id, s.token_id, s.node_id, s.state from bpm_core.subscription s where s.token_id = r.id offset 0) s
-     where s.tenant_id = p_tenant_id and s.state = 'Open'
-    union all
-    select 'timer', m.id, m.token_id, m.node_id
-      from resting r
-     cross join lateral (select m.tenant_id, m.id, m.token_id, m.node_id, m.status from bpm_core.timer m where m.token_id = r.id offset 0) m
-     where m.tenant_id = p_tenant_id and m.status in ('Scheduled', 'Held'))
-  select a.kind, a.id, a.token_id, a.node_id, n.node_id,
-         case when o.attached_to is not null and i.image is null then 'close' when n.node_id <> a.node_id then 'rename' else 'keep' end,
-         case
-           when o.attached_to is not null and i.image is null then null
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.attached_to) is distinct from n.attached_to then 'HostDiffers'
-           when n.message_name is distinct from o.message_name then 'NameDiffers'
-           when (n.correlation_path, n.expressions -> 'correlation') is distinct from (o.correlation_path, o.expressions -> 'correlation') then 'KeyDiffers' end,
-         case when i.image is null then 'the mapping gives it up' end
-    from armed a
-   cross join lateral (select bpm_core.image_of(p_mapping, a.node_id) as image) i
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = a.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = i.image offset 0) n on true;
+  return r_mapped.mapped;
 end
 $$;
 
@@ -9420,6 +9068,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor text;
+  v_now   timestamptz;
   v_token bpm_core.moving;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -9427,9 +9076,18 @@ begin
   perform bpm_core.check_reason(p_reason);
   v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
   perform bpm_core.check_placement(v_token, p_node_id);
+  v_now := bpm_core.now();
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
     jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
-  perform bpm_core.place_token(v_token, p_node_id, v_actor, p_reason);
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
 end
@@ -9718,46 +9376,6 @@ begin
 end
 $$;
 
--- from 40_flow/open_new_events.sql
--- Under the lock: opens the events that a migration adds to where tokens rest, as entering the node would.
--- Writes:   subscription, timer, history_event; as open_waits.
-create or replace function bpm_core.open_new_events(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
-begin
-  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
-         array_agg(e.wait) filter (where e.kind = 'MessageBoundary'), array_agg(e.wait) filter (where e.kind = 'ConditionalBoundary')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
-           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  if v_messages is not null then
-    perform bpm_core.open_waits(v_messages);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
-  end if;
-end
-$$;
-
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
@@ -9891,11 +9509,11 @@ begin
   with wait as materialized (
     select r::bpm_core.moving as token, t.visit, t.node_id as host_node_id, n.message_name, n.correlation_path,
            case when n.correlation_path is null then p.business_key
-                else bpm_core.correlation_key(n.correlation_path, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
+                else bpm_core.correlation_key(n.correlation_path, n.correlation, coalesce(w.inputs, p.variables) || w.variables || case when r.scope_id = bpm_core.root_scope() then '{}'
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
@@ -10176,56 +9794,6 @@ begin
 end
 $$;
 
--- from 40_flow/place_token.sql
--- Puts a token before a node by hand and lets it enter. The instance is locked, what the token offered is closed, the node was checked.
--- p_token: where it stood. Writes: token, history_event, and what the nodes ahead write.
-create or replace function bpm_core.place_token(p_token bpm_core.moving, p_node_id text, p_actor text, p_reason text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  select t.tenant_id, t.workflow_instance_id, v_now, 'TokenPlaced', t.id, p_node_id, t.state::text, 'Ready', p_actor,
-         jsonb_strip_nulls(jsonb_build_object('from', p_token.node_id, 'reason', p_reason))
-    from bpm_core.token t
-   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
-  update bpm_core.token t
-     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
-   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
-  perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
-end
-$$;
-
--- from 40_flow/plan_migration.sql
--- What moving a process instance to another version of its process would do with everything open in it, and all that speaks against it. Writes nothing.
--- p_mapping: {"node": "node of the new version"} where ids differ; null gives the waits of a boundary event up.
--- Returns:  one row per token, wait, timer, new event and join: item (token, wait, timer, event, join), id, node_id, to_node_id, action (keep, rename,
---           close, open), refusal (null: none; else why not, as a code), message.
--- Raises:   BP403, BP404 no such instance or version, BP409 it has ended, BP422 the mapping is wrong or the version a draft.
-create or replace function bpm.plan_migration(p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_tenant_id text default '')
-returns table (item text, id uuid, node_id text, to_node_id text, action text, refusal text, message text)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return query
-  select i.kind, coalesce(i.id, i.token_id), i.node_id, i.to_node_id, i.action, i.code, i.message
-    from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-   cross join lateral bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i
-   order by i.code is null, i.kind, i.node_id, i.to_node_id, i.id;
-end
-$$;
-
 -- from 40_flow/prepare_calls.sql
 -- Finds what call activities call: which version, with which variables; or why it cannot be called.
 -- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
@@ -10384,17 +9952,6 @@ begin
 end
 $$;
 
--- from 40_flow/refusals_of.sql
--- What speaks against a migration, for the detail of its refusal.
--- Returns:  jsonb array, at most 100; null: nothing.
-create or replace function bpm_core.refusals_of(p_items bpm_core.migration_item[])
-returns jsonb
-language sql immutable
-as $$
-  select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
-    from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
-$$;
-
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -10515,100 +10072,6 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
-end
-$$;
-
--- from 40_flow/restart_process.sql
--- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
--- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
--- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
--- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
--- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
---           reason too long.
--- Writes:   as start_processes; history_event, audit_event.
-create or replace function bpm.restart_process(
-  p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
-  p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  v_now   timestamptz := bpm_core.now();
-  v_start bpm_core.start;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if length(p_idempotency_key) not between 1 and 300 then
-    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
-  end if;
-  v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
-  if p_idempotency_key is not null then
-    v_start.idempotency_key := p_idempotency_key;
-    v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
-    v_start := (bpm_core.settle_start_keys(p_tenant_id, array[v_start], v_now))[1];
-    if v_start.outcome = 'Conflict' then
-      perform bpm_core.fail('BP409', v_start.message, null, 'Use a fresh key, or repeat the request unchanged.');
-    end if;
-  end if;
-  if v_start.outcome is null then
-    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
-      select w.id from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
-  end if;
-  return query
-  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
-    from bpm_core.process_instance p
-   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
-end
-$$;
-
--- from 40_flow/restartable.sql
--- A process instance that may be started again, as a start of the version it was pinned to.
--- Returns:  start, without idempotency key; workflow_instance_id and start_node_id: see restart_process.
--- Raises:   BP404 there is none, BP409 it neither failed nor was cancelled.
-create or replace function bpm_core.restartable(p_tenant_id text, p_process_instance_id uuid)
-returns bpm_core.start
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_process bpm_core.process_instance;
-  v_start   bpm_core.start;
-begin
-  select p.* into r_process from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
-  elsif r_process.status not in ('Failed', 'Cancelled') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status),
-      'Only what failed or was cancelled is started again.');
-  end if;
-  v_start := (
-    select row(1, d.code, r_process.variables, r_process.business_key, null, null, r_process.process_version_id, w.workflow_version_id, w.role_version_id,
-               n.node_id, null, bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(), null, null)::bpm_core.start
-      from bpm_core.workflow_instance w
-     cross join lateral (select n.node_id from bpm_core.workflow_node n
-                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
-                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart')
-                          order by n.kind
-                          limit 1) n
-     cross join lateral (select v.definition_id from bpm_core.process_version v
-                          where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
-     cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
-  return v_start;
 end
 $$;
 
@@ -11811,21 +11274,6 @@ begin
 end
 $$;
 
--- from 40_flow/variables_at.sql
--- The variables of a workflow instance as they were after the row p_upto of its history (null: as they are), made of the patches history has. Those
--- that a sub-process kept for itself are not among them.
--- Returns:  jsonb.
-create or replace function bpm_core.variables_at(p_tenant_id text, p_instance_id uuid, p_upto bigint)
-returns jsonb
-language sql stable
-as $$
-  select bpm_core.jsonb_merge((h.detail -> 'variables') - array(select jsonb_array_elements_text(coalesce(h.detail -> 'local', '[]'))) order by h.seq)
-    from bpm_core.history_event h
-   where h.tenant_id = p_tenant_id and h.workflow_instance_id = p_instance_id and (p_upto is null or h.seq <= p_upto)
-     and jsonb_typeof(h.detail -> 'variables') = 'object'
-     and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
-$$;
-
 -- from 40_flow/waiting_hosts.sql
 -- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
 -- Returns:  one row per such inbox row: its id, payload and the host, resting.
@@ -11912,9 +11360,10 @@ $$;
 
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
--- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
--- Writes:   task_instance, execution, result, history_event: one row each per answer.
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -11925,6 +11374,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -11945,7 +11395,12 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash),
+              a.variables, a.output, a.content_hash, t.outputs, t.input),
+  mapped as materialized (
+    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
+      from done d
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
+                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -11959,23 +11414,28 @@ begin
     select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
            d.token_id, d.node_id, d.worker_id,
            case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
-                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
-      from done d
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
+      from mapped d
      cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
-    into v_accepted
-    from done d;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
+           filter (where d.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped d;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   return coalesce(v_accepted, '{}');
 end
 $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's.
--- Returns:  accepted.
+-- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
--- Writes:   task_instance, execution, result, history_event, audit_event.
+-- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
 returns bpm_core.accepted
 language plpgsql volatile
@@ -11987,18 +11447,31 @@ as $$
 declare
   v_now       timestamptz := bpm_core.now();
   v_variables jsonb := bpm_core.decode_variables(p_variables);
+  v_patch     jsonb := v_variables;
+  v_problem   text;
+  v_detail    jsonb;
+  v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.outputs is not null then
+    select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
+      from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_variables)
-          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_variables));
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
+          || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  return row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_variables, p_task.scope_id)::bpm_core.accepted;
+  v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
+    return null;
+  end if;
+  return v_accepted;
 end
 $$;
 
@@ -12046,7 +11519,7 @@ $$;
 
 -- from 50_work/apply_answers.sql
 -- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same. The node is the token's: the instance may have been migrated.
+-- (the instance was cancelled) is void; the result is kept all the same.
 -- Writes:   history_event, and what continue_accepted or apply_error write.
 create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -12058,27 +11531,38 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     select row_number() over (order by r.id, a.n)::integer as n, (a.answer ->> 'task')::uuid as task_id, a.answer -> 'variables' as variables
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, k.node_id
+    select a.n, a.variables, t.*
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
+  mapped as materialized (
+    select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail
+      from standing s
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, s.workflow_instance_id, s.scope_id, s.outputs, s.input, s.variables) m
+                          where s.outputs is not null offset 0) m on true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
     select p_tenant_id, s.workflow_instance_id, bpm_core.now(), 'TaskCompleted', s.token_id, s.node_id, s.worker_id,
-           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.variables)
-           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.variables) end
-      from standing s
+           jsonb_build_object('task', s.id, 'attempt', s.attempt, 'variables', s.patch)
+           || case when s.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, s.scope_id, s.patch) end
+      from mapped s
      order by s.n)
-  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.variables, s.scope_id)::bpm_core.accepted order by s.n)
-    into v_accepted
-    from standing s;
+  select array_agg(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id)::bpm_core.accepted order by s.n) filter (where s.problem is null),
+         array_agg(row(row(s.n, s.id, s.workflow_instance_id, s.token_id, s.node_id, s.attempt, s.patch, s.scope_id), s.problem, s.detail)::bpm_core.unmapped)
+           filter (where s.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped s;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   if v_accepted is not null then
     perform bpm_core.continue_accepted(p_tenant_id, v_accepted);
   end if;
@@ -12119,7 +11603,7 @@ begin
          variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
    where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, v_token.node_id, r_task.worker_id,
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
           jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
   v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
   perform bpm_core.open_incidents(array(
@@ -12285,8 +11769,9 @@ begin
     returning t.*, p.slot)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end,
-         w.status = 'Suspended'
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                        || coalesce(l.input, '{}'),
+         coalesce(l.headers, '{}'), w.status = 'Suspended'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
@@ -12299,14 +11784,14 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task; none when nothing is due.
+-- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -12330,7 +11815,7 @@ begin
   end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables
+         c.lease_until, c.variables, c.headers
     from unnest(v_claimed) c;
 end
 $$;
@@ -12592,7 +12077,9 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    if v_accepted.task_id is not null then
+      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    end if;
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text
@@ -12730,7 +12217,8 @@ $$;
 
 -- from 50_work/enter_service_tasks.sql
 -- KIND service task: the token rests, a task is offered. The row that made the token leave its last node tells history where it went.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_service_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12740,28 +12228,51 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
 -- from 50_work/enter_user_tasks.sql
 -- KIND user task: the token rests, a person's work item is offered. Its task type is bpm:user, which workers cannot claim.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, task_instance; timer where the task has boundary timers;
+--           incident where an expression of the task cannot be evaluated: then nothing is offered.
 create or replace function bpm_core.enter_user_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -12771,24 +12282,44 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now      timestamptz := bpm_core.now();
+  v_troubles bpm_core.trouble[];
 begin
   with rested as (
     update bpm_core.token t
        set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
       from unnest(p_arriving) a
      where t.tenant_id = a.tenant_id and t.id = a.token_id
-    returning a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, t.visit)
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select r.tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, nullif(r.scope_id, bpm_core.root_scope()), r.visit, r.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), b.candidate_groups
-    from rested r
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v;
-  return bpm_core.arm_boundaries(p_arriving);
+    returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
+  offer as materialized (
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from rested r
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
+           coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  perform bpm_core.open_incidents(v_troubles);
+  return bpm_core.arm_boundaries(array(select a from unnest(p_arriving) a where a.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x))));
 end
 $$;
 
@@ -13078,44 +12609,36 @@ begin
 end
 $$;
 
--- from 50_work/migrate_tasks.sql
--- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top.
--- Writes:   task_instance. Locks: task_instance.
-create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
+-- from 50_work/mapped_outputs.sql
+-- What a completed task's output mappings make of what it brought: they see the variables, its inputs, and that, the nearest last.
+-- Returns:  one row: patch, or problem and detail, which keeps what was brought, so that resolving the incident maps it again.
+create or replace function bpm_core.mapped_outputs(
+  p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_outputs jsonb, p_input jsonb, p_brought jsonb, out patch jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_open uuid[] := array(
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
 begin
-  perform bpm_core.lock_tasks(p_tenant_id, v_open);
-  with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.max_attempts - o.max_attempts as more
-      from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
-     cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = t.tenant_id and b.workflow_version_id = p_to and b.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) b
-     cross join lateral (select o.max_attempts from bpm_core.workflow_task_binding o
-                          where o.tenant_id = t.tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
-  update bpm_core.task_instance t
-     set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         -- A task that failed for good does not come to life again by having more of them.
-         max_attempts = case when t.state = 'Failed' then t.max_attempts
-                             else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
-         -- In another queue its old place may lie behind the positions of those who claim there.
-         available_at = case when t.state = 'Ready' and (t.task_type, t.priority_level) is distinct from (b.task_type, b.priority_level)
-                             then greatest(t.available_at, bpm_core.now()) else t.available_at end
-    from bound b
-   where t.tenant_id = b.tenant_id and t.id = b.id;
+  select m.mapped, m.problem, m.detail || jsonb_build_object('brought', p_brought)
+    into patch, problem, detail
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
+   cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
+end
+$$;
+
+-- from 50_work/moment_of.sql
+-- The moment a value names: an ISO 8601 date with or without time, or a duration from now.
+-- Returns:  timestamptz; null when it is neither.
+create or replace function bpm_core.moment_of(p_value jsonb)
+returns timestamptz
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when jsonb_typeof(p_value) = 'string'
+    then coalesce(bpm_core.parse_timestamp(p_value #>> '{}'), bpm_core.now() + bpm_core.parse_duration(p_value #>> '{}')) end;
 end
 $$;
 
@@ -13170,7 +12693,8 @@ $$;
 
 -- from 50_work/offer_tasks.sql
 -- Offers the task of the node each resting token stands on, for the token's present visit: what an approval grants.
--- Writes:   task_instance.
+-- What cannot be evaluated stops the token; what waited on it is closed.
+-- Writes:   task_instance; incident and what close_waits writes.
 create or replace function bpm_core.offer_tasks(p_tenant_id text, p_tokens uuid[])
 returns void
 language plpgsql volatile
@@ -13179,19 +12703,42 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_troubles bpm_core.trouble[];
 begin
-  insert into bpm_core.task_instance (
-    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-    assignee, candidate_groups)
-  select p_tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.id, nullif(t.scope_id, bpm_core.root_scope()), t.visit, t.node_id, b.task_version_id, b.task_type, b.priority_level,
-         bpm_core.now(), b.max_attempts, b.lease, bpm_core.text_value(b.assignee, v.variables), nullif(b.candidate_groups, '{}')
-    from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
-   cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
-   cross join lateral bpm_core.token_variables(p_tenant_id, t.workflow_instance_id, t.scope_id) v;
+  with offer as materialized (
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+           b.expressions -> 'outputs' as outputs, s as settings
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id offset 0) b
+      left join lateral (
+        select s.*
+          from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
+         where b.expressions is not null offset 0) s on true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      input, outputs, headers, due_at, follow_up_at)
+    select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
+           o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
+           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+      from offer o
+     where (o.settings).problem is null)
+  select array_agg(bpm_core.task_trouble(
+           row(o.tenant_id, o.workflow_instance_id, o.workflow_version_id, o.scope_id, o.id, o.node_id, o.via_flow_id, null)::bpm_core.moving,
+           (o.settings).problem, (o.settings).detail))
+    into v_troubles
+    from offer o
+   where (o.settings).problem is not null;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
 end
 $$;
 
@@ -13400,6 +12947,53 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/redo_outputs.sql
+-- Evaluates the output mappings of a completed task again, from what it brought: what resolving their incident means. The work is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   history_event, workflow_instance, and what the path ahead writes; incident.
+create or replace function bpm_core.redo_outputs(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task    bpm_core.task_instance;
+  v_patch   jsonb;
+  v_problem text;
+  v_detail  jsonb;
+begin
+  if not p_incident.detail ? 'completed' then
+    return false;
+  end if;
+  select t.* into r_task
+    from bpm_core.task_instance t
+   where t.tenant_id = p_incident.tenant_id and t.id = (p_incident.detail ->> 'completed')::uuid and t.state = 'Completed';
+  if not found then
+    return false;
+  end if;
+  select coalesce(m.patch, '{}'), m.problem, m.detail
+    into v_patch, v_problem, v_detail
+    from bpm_core.mapped_outputs(r_task.tenant_id, r_task.workflow_instance_id, r_task.scope_id, r_task.outputs, r_task.input, p_incident.detail -> 'brought') m;
+  if v_problem is not null then
+    perform bpm_core.stop_unmapped(r_task.tenant_id, array[row(
+      row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted,
+      v_problem, v_detail)::bpm_core.unmapped]);
+    return true;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (r_task.tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'TaskCompleted', r_task.token_id, r_task.node_id, p_actor,
+          jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'variables', v_patch)
+          || bpm_core.local_names(r_task.tenant_id, r_task.scope_id, v_patch));
+  perform bpm_core.continue_accepted(r_task.tenant_id, array[
+    row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
+  return true;
 end
 $$;
 
@@ -13621,6 +13215,28 @@ begin
 end
 $$;
 
+-- from 50_work/stop_unmapped.sql
+-- Stops the tokens of completed tasks whose output mappings could not be evaluated. What else waited on them is closed: the task is done.
+-- Writes:   token, incident, history_event, and what close_events writes.
+create or replace function bpm_core.stop_unmapped(p_tenant_id text, p_unmapped bpm_core.unmapped[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.close_events(p_tenant_id, array(select (u.task).token_id from unnest(p_unmapped) u));
+  perform bpm_core.open_incidents(array(
+    select bpm_core.task_trouble(
+             row(p_tenant_id, (u.task).instance_id, null, (u.task).scope_id, (u.task).token_id, (u.task).node_id, t.via_flow_id, null)::bpm_core.moving,
+             u.problem, u.detail || jsonb_build_object('completed', (u.task).task_id))
+      from (select p_tenant_id as tenant_id, (u.task).token_id, u.* from unnest(p_unmapped) u offset 0) u
+     cross join lateral (select t.via_flow_id from bpm_core.token t where t.tenant_id = u.tenant_id and t.id = u.token_id offset 0) t));
+end
+$$;
+
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
@@ -13650,6 +13266,62 @@ begin
   returning t.* into r_task;
   return r_task;
 end
+$$;
+
+-- from 50_work/task_settings.sql
+-- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+create or replace function bpm_core.task_settings(
+  p_expressions jsonb, p_variables jsonb,
+  out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
+  out priority_level smallint, out problem text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name  text;
+  v_wish  jsonb;
+  v_value jsonb;
+  v_sound boolean;
+begin
+  if p_expressions ? 'inputs' then
+    select m.mapped, m.problem, m.detail into input, problem, detail from bpm_core.map_values(p_expressions -> 'inputs', p_variables) m;
+    if problem is not null then
+      return;
+    end if;
+  end if;
+  for v_name, v_wish in select e.key, e.value from jsonb_each(p_expressions) e where e.key not in ('inputs', 'outputs') loop
+    v_value := bpm_core.evaluate(v_wish -> 'tree', p_variables, coalesce(input, '{}'));
+    continue when v_value = 'null';
+    if bpm_core.is_hidden(v_value) then
+      v_value := null;
+    end if;
+    case v_name
+      when 'assignee' then v_sound := jsonb_typeof(v_value) in ('string', 'number'); assignee := case when v_sound then nullif(v_value #>> '{}', '') end;
+      when 'groups' then candidate_groups := bpm_core.name_list(v_value); v_sound := candidate_groups is not null;
+      when 'users' then candidate_users := bpm_core.name_list(v_value); v_sound := candidate_users is not null;
+      when 'due' then due_at := bpm_core.moment_of(v_value); v_sound := due_at is not null;
+      when 'follow_up' then follow_up_at := bpm_core.moment_of(v_value); v_sound := follow_up_at is not null;
+      else priority_level := bpm_core.priority_level(v_value, (v_wish ->> 'middle')::integer); v_sound := priority_level is not null;
+    end case;
+    if v_sound is not true then
+      problem := format('the %s %s cannot be evaluated', replace(v_name, '_', ' '), v_wish ->> 'source');
+      detail := jsonb_build_object('expression', v_wish ->> 'source', 'seen', bpm_core.describe_tree(v_wish -> 'tree', p_variables || coalesce(input, '{}')));
+      return;
+    end if;
+  end loop;
+end
+$$;
+
+-- from 50_work/task_trouble.sql
+-- Says why a task could not be offered, or what it brought not be taken over.
+-- Returns:  trouble, code ExpressionUndecidable.
+create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
+returns bpm_core.trouble
+language sql immutable
+as $$
+  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -14492,7 +14164,7 @@ end
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
--- KIND send task: a command is written, with the variables as its payload and its destination as it is now, and the token moves on at once.
+-- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
 -- Writes:   outbox, history_event; incident.
 create or replace function bpm_core.enter_send_tasks(p_arriving bpm_core.moving[])
@@ -14512,33 +14184,34 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
-     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v),
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
+      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
       payload, payload_hash, available_at, max_attempts, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.variables, bpm_core.payload_hash(s.variables), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
       from sending s
-     where s.destination_id is not null),
+     where s.destination_id is not null and s.problem is null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select s.tenant_id, s.instance_id, v_now, 'CommandWritten', s.token_id, s.node_id, 'Pending',
            jsonb_build_object('command', s.command_id, 'destination', s.destination_code)
       from sending s
-     where s.destination_id is not null)
+     where s.destination_id is not null and s.problem is null)
   select array_agg(row((s.token).tenant_id, (s.token).instance_id, (s.token).version_id, (s.token).scope_id, (s.token).token_id, (s.token).node_id,
-                       null, null)::bpm_core.moving) filter (where s.destination_id is not null),
-         array_agg(row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
-                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble)
-           filter (where s.destination_id is null)
+                       null, null)::bpm_core.moving) filter (where s.destination_id is not null and s.problem is null),
+         array_agg(case when s.problem is not null then bpm_core.task_trouble(s.token, s.problem, s.detail) else row(s.token, 'UnknownDestination', format('Send task %s: there is no destination %s.', s.node_id, s.destination_code),
+                       jsonb_build_object('destination', s.destination_code, 'task_type', s.task_type))::bpm_core.trouble end)
+           filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
   perform bpm_core.open_incidents(v_troubles);
@@ -15358,10 +15031,7 @@ as $$
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
       left join bpm_core.workflow_node n
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
-     where j.tenant_id = p_tenant_id
-       -- A round that fired before a migration was counted by the flows of that time.
-       and not (j.fired_at is not null
-                and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
+     where j.tenant_id = p_tenant_id),
   firing as (
     select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
@@ -15439,7 +15109,7 @@ $$;
 
 -- from 80_operation/invariant_i_08.sql
 -- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
--- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
+-- A release gives its attempt back by raising the maximum by one.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -15477,7 +15147,6 @@ as $$
                        from bpm_core.history_event h
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
-     and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
 $$;
 
 -- from 80_operation/invariant_i_09.sql
@@ -15794,34 +15463,17 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_21.sql
--- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
+-- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
-           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
     join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
-    left join lateral (select m.to_version_id from bpm_core.instance_migration m
-                        where m.tenant_id = w.tenant_id and m.workflow_instance_id = w.id
-                        order by m.seq desc
-                        limit 1) m on true
-   where w.tenant_id = p_tenant_id and coalesce(m.to_version_id, (h.detail ->> 'workflow_version')::uuid) <> w.workflow_version_id
-  union all
-  select bpm_core.violation_of('I-21', m.tenant_id, 'workflow_instance', m.workflow_instance_id::text, 'a migration that history or the audit does not tell of',
-           jsonb_build_object('seq', m.seq, 'from', m.from_version_id, 'to', m.to_version_id))
-    from bpm_core.instance_migration m
-    join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id
-    left join bpm_core.history_event h on h.tenant_id = m.tenant_id and h.workflow_instance_id = m.workflow_instance_id and h.seq = m.seq
-   where m.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
-     and (h.kind is distinct from 'InstanceMigrated' or h.detail ->> 'from' is distinct from m.from_version_id::text
-          or h.detail ->> 'to' is distinct from m.to_version_id::text
-          or not exists (select
-                           from bpm_core.audit_event e
-                          where e.tenant_id = m.tenant_id and e.aggregate_type = 'process_instance' and e.aggregate_id = w.process_instance_id::text
-                            and e.action = 'MigrateProcess'))
+   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
   union all
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
            jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))
@@ -16119,12 +15771,10 @@ as $$
       select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
       union all
       select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
-   where o.workflow_instance_id is not null
-     and not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = o.node_id
-        where v.tenant_id = p_tenant_id and v.workflow_instance_id = o.workflow_instance_id)
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
+    left join bpm_core.workflow_node n
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
+   where n.node_id is null
   union all
   select o.kind, o.id::text, 'token of its instance', o.token_id::text
     from (
@@ -16163,14 +15813,11 @@ as $$
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
-     ('binding of its node to its task version', t.node_id, not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.workflow_version_id and b.node_id = t.node_id
-        where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and b.task_version_id = t.task_version_id
-          and (not v.is_past or t.state in ('Completed', 'Failed', 'Cancelled'))))) x(refers_to, which, broken)
+     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
    where t.tenant_id = p_tenant_id and x.broken
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
@@ -16575,19 +16222,20 @@ as $$
       from reaching r
       join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
      where r.node_id <> r.join_id),
-  blocked as (
-    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+  elsewhere as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, w.workflow_version_id, w.flows, k.id, k.node_id as at_id, k.via_flow_id
       from waits w
       join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
-       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
-     cross join lateral (
-       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
-         from (select r.flow_id
-                 from reaching r
-                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
-               union all
-               select k.via_flow_id where k.node_id = w.node_id) x) c
-     group by w.workflow_instance_id, w.scope_id, w.node_id)
+     where k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')),
+  comes as (
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, bool_or(r.flow_id = any (e.flows)) as over_filled
+      from elsewhere e
+      join reaching r on r.workflow_version_id = e.workflow_version_id and r.join_id = e.node_id and r.node_id = e.at_id
+     where e.at_id <> e.node_id
+     group by e.workflow_instance_id, e.scope_id, e.node_id, e.id
+    union all
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, e.via_flow_id = any (e.flows) from elsewhere e where e.at_id = e.node_id),
+  blocked as (select distinct c.workflow_instance_id, c.scope_id, c.node_id from comes c where not c.over_filled)
   select w.workflow_instance_id, w.node_id, x.rule,
          jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
     from waits w
@@ -16596,7 +16244,7 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+     ('may fire, but did not', b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;
 
@@ -16683,7 +16331,7 @@ select h.tenant_id,
        h.seq,
        h.at,
        case
-         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
+         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
                          'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
@@ -16863,7 +16511,9 @@ select t.tenant_id,
        t.assignee,
        t.candidate_groups,
        t.due_at,
-       t.follow_up_at
+       t.follow_up_at,
+       t.candidate_users,
+       t.headers
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -17003,7 +16653,7 @@ comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent,
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
 -- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
--- An instance that was migrated is read by the graph it was pinned to then. Private; replay and the invariants fold it.
+-- Private; replay and the invariants fold it.
 
 create or replace view bpm_core.token_step as
 select s.tenant_id,
@@ -17019,13 +16669,12 @@ select s.tenant_id,
          else 'Executing'
        end as state
   from (
-    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, v.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
-             when h.kind = 'InstanceMigrated' then h.to_state
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
@@ -17034,20 +16683,13 @@ select s.tenant_id,
                       'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
-     cross join lateral (
-       -- The version it was pinned to then.
-       select coalesce((select m.from_version_id
-                          from bpm_core.instance_migration m
-                         where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
-                         order by m.seq
-                         limit 1), w.workflow_version_id) as workflow_version_id) v
       left join bpm_core.workflow_node n
-        on n.tenant_id = w.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = h.node_id
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'InstanceMigrated')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -17055,15 +16697,6 @@ select s.tenant_id,
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
    and (s.flow_id is null or f.flow_id = s.flow_id);
 comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
-
--- The versions an instance is or was pinned to. What ended before a migration keeps the ids of the version of that time.
-create or replace view bpm_core.pinned_version as
-select w.tenant_id, w.id as workflow_instance_id, w.workflow_version_id, false as is_past
-  from bpm_core.workflow_instance w
-union all
-select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
-  from bpm_core.instance_migration m;
-comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
 
 -- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
@@ -17082,7 +16715,6 @@ values
   ('get_variables', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
-  ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
@@ -17112,12 +16744,9 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
-  ('migrate_process', false, false, true),
-  ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
-  ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),

@@ -341,6 +341,7 @@ def _task(row: Row) -> Task:
         fencing_token=row["fencing_token"],
         lease_until=datetime.fromisoformat(row["lease_until"]),
         variables=row["variables"] or {},
+        headers=row.get("headers") or {},
     )
 
 

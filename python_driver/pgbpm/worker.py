@@ -94,6 +94,9 @@ class Task:
     lease_until: datetime
     """By the clock of the database when the task was claimed; the runner extends it."""
     variables: Variables = field(repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    """What the drawing tells the worker: task headers, extension properties, the decision of a
+    business rule task, the script of a script task."""
     lease: LeaseState = field(default_factory=LeaseState, repr=False, compare=False)
 
     @property

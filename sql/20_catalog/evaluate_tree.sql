@@ -13,7 +13,7 @@ begin
   if v_op = 'path' then
     return bpm_core.evaluate_path(p_tree -> 'path', case when p_locals ? (p_tree -> 'path' ->> 0) then p_locals else p_variables end);
   elsif v_op = 'value' then
-    return p_tree -> 'value';
+    return coalesce(p_tree -> 'value', 'null');  -- stored trees may have lost their nulls
   elsif v_op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge') then
     return to_jsonb(bpm_core.compare_values(
       v_op, bpm_core.evaluate_tree(p_tree -> 'left', p_variables, p_locals, p_budget), bpm_core.evaluate_tree(p_tree -> 'right', p_variables, p_locals, p_budget),

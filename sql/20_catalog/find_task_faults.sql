@@ -18,7 +18,14 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
-  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority']
+  select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
+    from node n
+   cross join lateral (
+     select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
+     union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+  union all
+  select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b

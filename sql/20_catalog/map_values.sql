@@ -1,25 +1,33 @@
--- What mappings make of variables: one value per target, each from its compiled expression.
--- p_mappings: [{"target": name, "tree": …, "source": text}]. Returns: jsonb object, and failed: the first mapping that is undecidable, with values null.
-create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb)
+-- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
+-- p_mappings: [{"target": name or dotted path, "source": text, "tree": …}].
+-- Returns:  mapped, the variables the targets name; null when one is undecidable: then failed is that mapping (target, source), problem says so, and
+--           detail shows the values seen.
+create or replace function bpm_core.map_values(p_mappings jsonb, p_variables jsonb, out mapped jsonb, out failed jsonb, out problem text, out detail jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_mapping jsonb;
   v_value   jsonb;
 begin
   mapped := '{}'::jsonb;
-  for v_mapping in select m.mapping from jsonb_array_elements(p_mappings) m(mapping) loop
-    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables);
+  for v_mapping in select m from jsonb_array_elements(p_mappings) m loop
+    v_value := bpm_core.evaluate(v_mapping -> 'tree', p_variables, mapped);
     if v_value is null then
-      mapped := null;
       failed := v_mapping - 'tree';
+      problem := format('the mapping %s of %s cannot be evaluated', v_mapping ->> 'source', v_mapping ->> 'target');
+      detail := jsonb_build_object('expression', v_mapping ->> 'source', 'target', v_mapping -> 'target',
+                                   'seen', bpm_core.describe_tree(v_mapping -> 'tree', p_variables || mapped));
+      mapped := null;
       return;
     end if;
-    mapped := mapped || jsonb_build_object(v_mapping ->> 'target', v_value);
+    mapped := bpm_core.put_value(mapped, string_to_array(v_mapping ->> 'target', '.'), v_value);
   end loop;
+  if not bpm_core.is_plain(mapped) and bpm_core.variables_fault(mapped) is not null then
+    failed := '{}'::jsonb;
+    problem := 'what the mappings give is refused: ' || bpm_core.variables_fault(mapped);
+    detail := '{}'::jsonb;
+    mapped := null;
+  end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- Translates a regular expression as Java and XPath write it into one of PostgreSQL. It has to be a literal, so that it can be tried here,
--- and is matched in time linear in the text: no back references, no counts beyond 100, at most 300 characters.
+-- and is matched in time linear in the text: no back references and no looking around, no counts beyond 100, at most 300 characters.
 -- Returns:  pattern, or problem.
 create or replace function bpm_core.read_pattern(p_tree jsonb, p_flags jsonb, p_whole boolean, out pattern text, out problem text)
 language plpgsql immutable
@@ -17,7 +17,7 @@ begin
     problem := format('the flags %s of a pattern are not understood', left(v_flags, 20));
   elsif length(v_text) > 300 then
     problem := 'a pattern may have 300 characters';
-  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>]' or exists (
+  elsif v_text ~ '^\*\*\*' or v_text ~ '^(\\\\|\\?[^\\])*\\[1-9BpPkQEG]' or v_text ~ '\(\?[<P>=!]' or exists (
           select from regexp_matches(v_text, '\{(\d+)(?:,(\d*))?\}', 'g') m where length(m[1]) > 3 or length(m[2]) > 3 or m[1]::integer > 100 or nullif(m[2], '')::integer > 100)
         or (select count(*) from regexp_matches(v_text, '\{\d', 'g')) > 5 then
     problem := 'the pattern has forms that are not understood';

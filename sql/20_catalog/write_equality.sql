@@ -1,5 +1,5 @@
 -- jsonpath of left == right. A missing value equals null and differs from everything else. Values of different types are undecidable,
--- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside any text.
+-- because a comparison of "5" with 5 is an error in the data and not an answer; so is an encrypted text beside anything but null.
 create or replace function bpm_core.write_equality(p_left jsonb, p_right jsonb)
 returns text
 language plpgsql immutable
@@ -26,7 +26,7 @@ begin
   end if;
   v_x := bpm_core.write_typed(v_a -> 'path', '@ != null');
   v_y := bpm_core.write_typed(v_b -> 'path', '@ != null');
-  return format('((!(%5$s || %6$s) && ((!%1$s && !%2$s) || (%1$s && %2$s && %3$s == %4$s))) || ((%5$s || %6$s) && 1 == "1"))', v_x, v_y,
+  return format('((!%1$s && !%2$s) || (%1$s && %2$s && !(%5$s || %6$s) && %3$s == %4$s) || (%1$s && %2$s && (%5$s || %6$s) && 1 == "1"))', v_x, v_y,
     bpm_core.write_path('$', v_a -> 'path'), bpm_core.write_path('$', v_b -> 'path'),
     bpm_core.write_typed(v_a -> 'path', v_secret), bpm_core.write_typed(v_b -> 'path', v_secret));
 end

@@ -13,18 +13,24 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with arrival as materialized (
-    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows,
-           greatest(coalesce(j.round, 1), coalesce(before.round, 0) + 1) - 1
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.flow_id, p.place, p.first_place, p.flows, c.round as collects,
+           greatest(c.round, coalesce(before.round, 0) + 1) - 1
            + row_number() over (partition by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.flow_id order by a.token_id) as round
       from unnest(p_arriving) a
      cross join lateral (select p.place, p.first_place, p.flows from bpm_core.inclusive_flow p
                           where p.tenant_id = a.tenant_id and p.workflow_version_id = a.version_id and p.node_id = a.node_id
                             and p.flow_id = a.flow_id offset 0) p
-      left join lateral (
-        select j.round
-          from bpm_core.inclusive_join j
-         where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
-        offset 0) j on true
+     cross join lateral (
+       select coalesce(
+         (select j.round
+            from bpm_core.inclusive_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id),
+         (select j.round + 1
+            from bpm_core.parallel_join j
+           where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+           order by j.round desc
+           limit 1),
+         1) as round offset 0) c
       left join lateral (
         select r.round
           from bpm_core.parallel_join_arrival r
@@ -45,11 +51,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];

@@ -1,7 +1,8 @@
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
--- suspended instances are noted as parked: that the task is completed, history tells when its token goes on.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how).
--- Writes:   task_instance, execution, result, history_event: one row each per answer.
+-- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -12,6 +13,7 @@ set jit = off
 as $$
 declare
   v_accepted bpm_core.accepted[];
+  v_unmapped bpm_core.unmapped[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -32,7 +34,12 @@ begin
       from held a
      where t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash),
+              a.variables, a.output, a.content_hash, t.outputs, t.input),
+  mapped as materialized (
+    select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
+      from done d
+      left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
+                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
@@ -46,14 +53,19 @@ begin
     select p_tenant_id, d.workflow_instance_id, p_now, (case when s.parked then 'TaskHeld' else 'TaskCompleted' end)::bpm_core.history_kind,
            d.token_id, d.node_id, d.worker_id,
            case when s.parked then jsonb_build_object('task', d.id, 'attempt', d.attempt, 'parked', true)
-                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.variables)
-                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.variables) end end
-      from done d
+                else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
+                     || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
+      from mapped d
      cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.variables, d.scope_id)::bpm_core.accepted order by d.item)
-    into v_accepted
-    from done d;
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+         array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
+           filter (where d.problem is not null)
+    into v_accepted, v_unmapped
+    from mapped d;
+  if v_unmapped is not null then
+    perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
+  end if;
   return coalesce(v_accepted, '{}');
 end
 $$;

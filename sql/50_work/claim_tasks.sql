@@ -1,13 +1,13 @@
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
--- Returns:  one row per claimed task; none when nothing is due.
+-- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
 -- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
 -- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
 returns table (task_id uuid, process_instance_id uuid, workflow_instance_id uuid, business_key text, node_id text, task_type text, attempt integer,
-               fencing_token bigint, lease_until timestamptz, variables jsonb)
+               fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -31,7 +31,7 @@ begin
   end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
-         c.lease_until, c.variables
+         c.lease_until, c.variables, c.headers
     from unnest(v_claimed) c;
 end
 $$;

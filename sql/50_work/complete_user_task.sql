@@ -24,7 +24,9 @@ begin
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
     v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
-    perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    if v_accepted.task_id is not null then
+      perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
+    end if;
   end if;
   return query
   select p_task_id, 'Completed'::bpm.outcome, w.status::text

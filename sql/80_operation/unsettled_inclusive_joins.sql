@@ -39,19 +39,20 @@ as $$
       from reaching r
       join step s on s.workflow_version_id = r.workflow_version_id and s.target_id = r.node_id
      where r.node_id <> r.join_id),
-  blocked as (
-    select w.workflow_instance_id, w.scope_id, w.node_id, bool_or(c.empty and not c.full) as blocked
+  elsewhere as (
+    select w.workflow_instance_id, w.scope_id, w.node_id, w.workflow_version_id, w.flows, k.id, k.node_id as at_id, k.via_flow_id
       from waits w
       join bpm_core.token k on k.tenant_id = p_tenant_id and k.workflow_instance_id = w.workflow_instance_id and k.scope_id = w.scope_id
-       and k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')
-     cross join lateral (
-       select coalesce(bool_or(x.flow_id <> all (w.flows)), false) as empty, coalesce(bool_or(x.flow_id = any (w.flows)), false) as full
-         from (select r.flow_id
-                 from reaching r
-                where r.workflow_version_id = w.workflow_version_id and r.join_id = w.node_id and r.node_id = k.node_id and k.node_id <> w.node_id
-               union all
-               select k.via_flow_id where k.node_id = w.node_id) x) c
-     group by w.workflow_instance_id, w.scope_id, w.node_id)
+     where k.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (k.node_id <> w.node_id or k.state <> 'Waiting')),
+  comes as (
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, bool_or(r.flow_id = any (e.flows)) as over_filled
+      from elsewhere e
+      join reaching r on r.workflow_version_id = e.workflow_version_id and r.join_id = e.node_id and r.node_id = e.at_id
+     where e.at_id <> e.node_id
+     group by e.workflow_instance_id, e.scope_id, e.node_id, e.id
+    union all
+    select e.workflow_instance_id, e.scope_id, e.node_id, e.id, e.via_flow_id = any (e.flows) from elsewhere e where e.at_id = e.node_id),
+  blocked as (select distinct c.workflow_instance_id, c.scope_id, c.node_id from comes c where not c.over_filled)
   select w.workflow_instance_id, w.node_id, x.rule,
          jsonb_build_object('round', w.round, 'waiting', w.waiting, 'filled', w.filled, 'arrivals', w.arrivals, 'live', w.live, 'flows', w.flows)
     from waits w
@@ -60,6 +61,6 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', not coalesce(b.blocked, false))) x(rule, broken)
+     ('may fire, but did not', b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;

@@ -145,6 +145,7 @@ _OTHERS = {
             for trigger in ("timer", "message", "signal")
         ),
     ],
+    "scriptTask": [_line(f'<scriptTask id="n" {_SENDS}><script>x</script></scriptTask>')],
     "eventBasedGateway": [_event_gateway()],
     "subProcess": [
         _scope("subProcess"),

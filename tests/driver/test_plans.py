@@ -34,14 +34,18 @@ READ_AT_MOST = 40 * N
 PLENTY = 4 * READ_AT_MOST
 
 PROCESS = """
-<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="t">
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpm="urn:pgbpm:bpmn:1" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
   <message id="m" name="picked-up"/>
   <error id="no" errorCode="ApprovalRejected"/>
   <error id="broken" errorCode="broken"/>
   <process id="wide" isExecutable="true">
     <startEvent id="start"/>
     <sequenceFlow id="f-work" sourceRef="start" targetRef="work"/>
-    <serviceTask id="work" bpm:retries="3"/>
+    <serviceTask id="work" bpm:retries="3">
+      <extensionElements><zeebe:ioMapping>
+        <zeebe:input source="= amount + 1" target="more"/><zeebe:output source="= amount" target="same"/>
+      </zeebe:ioMapping></extensionElements>
+    </serviceTask>
     <boundaryEvent id="late" attachedToRef="work"><timerEventDefinition><timeDuration>P30D</timeDuration></timerEventDefinition></boundaryEvent>
     <sequenceFlow id="f-late" sourceRef="late" targetRef="too-late"/>
     <endEvent id="too-late"/>

@@ -36,7 +36,7 @@ select ok(:'default_until'::timestamptz between bpm_core.now() + interval '29 se
 savepoint ordered;
 select count(test.start('order', jsonb_build_object('n', n))) as started from generate_series(1, 2) n \gset
 select is((select array_agg(c.node_id || coalesce(' ' || (c.variables ->> 'n'), '') order by ordinality)
-             from bpm.claim_tasks('w', '{later,pack,rush}', 20) with ordinality as c(a, b, d, e, node_id, f, g, h, i, variables, ordinality)),
+             from bpm.claim_tasks('w', '{later,pack,rush}', 20) with ordinality as c(a, b, d, e, node_id, f, g, h, i, variables, headers, ordinality)),
           '{rush,"rush 1","rush 2","pack 1","pack 2",later,"later 1","later 2"}', 'high priority first, the oldest first within one, whatever the order of the types');
 rollback to ordered;
 select count(test.start('order', jsonb_build_object('n', n))) as started from generate_series(1, 2) n \gset

@@ -16,9 +16,9 @@ select test.start('small', '{"n": 1}', 'B-1') as one \gset
 select bpm_core.now() as before \gset
 select c.tasks, c.positions from bpm.claim_tasks_at('w1', '{rush,pack}', 10, interval '40 seconds', 'r-1', :'e_positions') c \gset a_
 select is((select array_agg(k order by k) from jsonb_object_keys(:'a_tasks'::jsonb -> 0) k),
-          '{attempt,business_key,fencing_token,lease_until,node_id,process_instance_id,task_id,task_type,variables,workflow_instance_id}', 'a task has the columns of claim_tasks');
+          '{attempt,business_key,fencing_token,headers,lease_until,node_id,process_instance_id,task_id,task_type,variables,workflow_instance_id}', 'a task has the columns of claim_tasks');
 select is((:'a_tasks'::jsonb -> 0) - '{task_id,lease_until}'::text[],
-          jsonb_build_object('attempt', 1, 'business_key', 'B-1', 'fencing_token', 1, 'node_id', 'pack', 'task_type', 'pack', 'variables', '{"n": 1}'::jsonb,
+          jsonb_build_object('attempt', 1, 'business_key', 'B-1', 'fencing_token', 1, 'headers', '{}'::jsonb, 'node_id', 'pack', 'task_type', 'pack', 'variables', '{"n": 1}'::jsonb,
                              'process_instance_id', :'one', 'workflow_instance_id', test.workflow(:'one')), 'with its values');
 select ok((:'a_tasks'::jsonb #>> '{0,lease_until}')::timestamptz between :'before'::timestamptz + interval '40 seconds' and bpm_core.now() + interval '40 seconds', 'and the lease asked for');
 select is((select t.worker_id || ' ' || t.claim_request_id from bpm_core.task_instance t where t.id = (:'a_tasks'::jsonb #>> '{0,task_id}')::uuid), 'w1 r-1', 'the row keeps who claimed, in which request');
