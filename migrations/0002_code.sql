@@ -9201,7 +9201,7 @@ declare
   r_target record;
   v_target uuid;
   v_items  bpm_core.migration_item[];
-  v_all    bpm_core.migration_item[] := '{}';
+  v_all    bpm_core.migration_item[] := array[]::bpm_core.migration_item[];
 begin
   select v.version into from_version
     from bpm_core.process_instance p
@@ -9337,7 +9337,7 @@ begin
   loop
     select m.changes, m.refusals into changes, refusals
       from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-    outcome := case when refusals is null then 'Done' else 'Rejected' end;
+    outcome := case when refusals is null then 'Done' else 'Rejected' end::bpm.outcome;
     return next;
   end loop;
 end
@@ -12352,7 +12352,7 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, k.node_id
+    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, t.outputs, t.input, k.node_id
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
@@ -13444,7 +13444,7 @@ $$;
 
 -- from 50_work/migrate_tasks.sql
 -- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top.
+-- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
 -- Writes:   task_instance. Locks: task_instance.
 create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
 returns void
@@ -13462,7 +13462,8 @@ declare
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
   with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.max_attempts - o.max_attempts as more
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers,
+           b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
       from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
      cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -13472,6 +13473,7 @@ begin
      where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
   update bpm_core.task_instance t
      set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
+         headers = b.headers, outputs = b.outputs,
          -- A task that failed for good does not come to life again by having more of them.
          max_attempts = case when t.state = 'Failed' then t.max_attempts
                              else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,

@@ -14,7 +14,7 @@ declare
   r_target record;
   v_target uuid;
   v_items  bpm_core.migration_item[];
-  v_all    bpm_core.migration_item[] := '{}';
+  v_all    bpm_core.migration_item[] := array[]::bpm_core.migration_item[];
 begin
   select v.version into from_version
     from bpm_core.process_instance p

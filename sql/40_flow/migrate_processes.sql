@@ -55,7 +55,7 @@ begin
   loop
     select m.changes, m.refusals into changes, refusals
       from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-    outcome := case when refusals is null then 'Done' else 'Rejected' end;
+    outcome := case when refusals is null then 'Done' else 'Rejected' end::bpm.outcome;
     return next;
   end loop;
 end

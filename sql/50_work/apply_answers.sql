@@ -18,7 +18,7 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, k.node_id
+    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, t.outputs, t.input, k.node_id
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
