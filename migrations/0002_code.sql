@@ -8216,8 +8216,8 @@ declare
 begin
   with parked as materialized (
     select i.tenant_id, i.id
-      from bpm_core.inbox i
-     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+      from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+     where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
      limit p_limit)
   update bpm_core.inbox i
@@ -8505,7 +8505,11 @@ declare
   v_last uuid;
   v_id   uuid := bpm_core.new_id();
 begin
-  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  select i.id into v_last
+    from (select i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+   where i.available_at = 'infinity'
+   order by i.id desc
+   limit 1;
   while v_id <= v_last loop
     v_id := bpm_core.new_id();
   end loop;
@@ -10211,7 +10215,8 @@ begin
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
-              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+              select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
+               where o.available_at = 'infinity' and o.id < i.id)))
   update bpm_core.inbox i
      set available_at = 'infinity'
     from waiting w
@@ -11579,7 +11584,8 @@ begin
   v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
   -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
   if not v_hold and exists (
-       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+       select from (select i.tenant_id, i.kind, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+        where i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
     return true;
   end if;
   v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
