@@ -178,16 +178,18 @@ end
 $$;
 
 -- from 00_foundation/new_id.sql
--- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge.
--- Returns:  uuid; the first 48 bits are milliseconds of the clock.
+-- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge. What is drawn one after the other
+-- sorts so, if a microsecond lies between: the inbox is applied in this order.
+-- Returns:  uuid; the first 48 bits are milliseconds of the clock, the 12 after the version their fraction (RFC 9562, 6.2, method 3).
 create or replace function bpm_core.new_id()
 returns uuid
 language sql volatile parallel safe
 as $$
-  select encode(
-    set_bit(set_bit(
-      overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
-      52, 1), 53, 1), 'hex')::uuid
+  -- The clock is read once: milliseconds and their fraction are one number, twelve and four hexadecimal digits.
+  select overlay(
+    replace(gen_random_uuid()::text, '-', '')
+    placing left(overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 65536000)::bigint), 16, '0') placing '7' from 13 for 0), 16)
+    from 1 for 16)::uuid
 $$;
 
 -- from 00_foundation/now.sql
@@ -4889,7 +4891,7 @@ $$;
 -- from 20_catalog/resolve_nodes.sql
 -- Fills in what a node needs to run: the number of its flows, task type, error code, message, timer, kind. The start event of an event sub-process
 -- is attached to the sub-process around that, as a boundary event is.
--- Conditions on the node stand inside the lateral queries, so that a function is not even called for a node it does not concern.
+-- Conditions on the node stand inside the lateral queries, fenced, so that a function is not even called for a node it does not concern.
 -- Returns:  draft_node[], in the order given. What could not be resolved stays null and is judged by the find_… functions.
 create or replace function bpm_core.resolve_nodes(
   p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_approval_types text[])
@@ -4940,18 +4942,18 @@ as $$
                                                                       n.definition ->> 'signalRef', n.definition ->> 'escalationRef', n.attributes ->> 'messageRef'))
                           and d.tag in ('error', 'message', 'signal', 'escalation')
     left join lateral (
-      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation')) e on true
-    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal') s on true
+      select nullif(btrim(d.attributes ->> (d.tag || 'Code')), '') as error_code where n.event = d.tag and d.tag in ('error', 'escalation') offset 0) e on true
+    left join lateral (select coalesce(d.name, d.id) as name where n.event = 'signal' and d.tag = 'signal' offset 0) s on true
     left join lateral (
       select x.* from bpm_core.drawn_message(n.attributes, d.id, d.name, d.attributes, d.extensions) x
-       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask')) m on true
+       where d.tag = 'message' and (n.event = 'message' or n.tag = 'receiveTask') offset 0) m on true
     left join lateral (
-      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer') t on true
+      select x.* from bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') x where n.event = 'timer' offset 0) t on true
     left join lateral (
-      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition') x on true
+      select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message')) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -6477,6 +6479,42 @@ begin
 end
 $$;
 
+-- from 40_flow/clear_joins.sql
+-- Takes what these ended tokens had brought to joins out of the rounds that are collected. Their scope may stay open (an interrupting event
+-- sub-process emptied it): without this the dead would count among those that wait.
+-- p_ended: all live tokens of their scopes, where they stood and the flow they came over. Writes: parallel_join, inclusive_join, parallel_join_arrival.
+create or replace function bpm_core.clear_joins(p_ended bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with arrived as materialized (
+    select a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.flow_id, a.round
+      from unnest(p_ended) e
+     cross join lateral (select a.* from bpm_core.parallel_join_arrival a
+                          where a.tenant_id = e.tenant_id and a.workflow_instance_id = e.instance_id and a.scope_id = e.scope_id
+                            and a.node_id = e.node_id and a.flow_id = e.flow_id offset 0) a
+     where a.token_id = e.token_id),
+  rounds as (
+    delete from bpm_core.parallel_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id, a.round from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id
+       and j.round = a.round and j.fired_at is null),
+  collected as (
+    delete from bpm_core.inclusive_join j
+     using (select distinct a.tenant_id, a.workflow_instance_id, a.scope_id, a.node_id from arrived a) a
+     where j.tenant_id = a.tenant_id and j.workflow_instance_id = a.workflow_instance_id and j.scope_id = a.scope_id and j.node_id = a.node_id)
+  delete from bpm_core.parallel_join_arrival r
+   using arrived a
+   where r.tenant_id = a.tenant_id and r.workflow_instance_id = a.workflow_instance_id and r.scope_id = a.scope_id and r.node_id = a.node_id
+     and r.flow_id = a.flow_id and r.round = a.round;
+end
+$$;
+
 -- from 40_flow/close_calls.sql
 -- Cancels what these hosts have called and what still runs: through the inbox, since each is an instance of its own. Its own calls follow then.
 -- Writes:   inbox.
@@ -7015,7 +7053,7 @@ $$;
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what clear_joins and close_waits write.
 create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
 returns void
 language plpgsql volatile
@@ -7060,6 +7098,7 @@ begin
      set live_tokens = w.live_tokens - d.fewer
     from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.clear_joins(v_ended);
   perform bpm_core.close_waits(v_ended);
 end
 $$;
@@ -7275,7 +7314,7 @@ begin
        cross join lateral (select n.error_code from bpm_core.workflow_node n
                             where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
   if v_uncaught <> '{}' then
-    v_uncaught := bpm_core.throw_to_callers(v_uncaught);
+    v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
@@ -7469,11 +7508,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*),
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];
@@ -7931,21 +7970,23 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_rounds  bpm_core.parallel_join[];
+  v_rounds bpm_core.parallel_join[];
 begin
   with pending as materialized (
-    select j.*, w.workflow_version_id
+    select j.*, w.workflow_version_id, f.first_place
       from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
      cross join lateral (select j.* from bpm_core.inclusive_join j
                           where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     cross join lateral (select p.first_place from bpm_core.inclusive_flow p
+                          where p.tenant_id = d.tenant_id and p.workflow_version_id = w.workflow_version_id and p.node_id = j.node_id limit 1) f
      where j.waiting > 0
        and not exists (
          select
            from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
                   where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
-          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, f.first_place, j.filled, t.node_id, t.via_flow_id) r
           where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
             and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
   seen as materialized (
@@ -10126,8 +10167,11 @@ begin
     return;
   end if;
   insert into bpm_core.subscription (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, name, correlation_key, created_at)
-  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key, v_now
-    from unnest(p_waits) w;
+  select w.tenant_id, w.id, w.workflow_instance_id, w.token_id, w.visit, w.node_id, w.kind, w.name, w.correlation_key,
+         -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
+         v_now + w.n * interval '1 microsecond'
+    from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
+                                           created_at, last_met, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -10595,7 +10639,7 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;
 
@@ -10904,6 +10948,7 @@ begin
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
     perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
+    perform bpm_core.revisit_inclusive_joins(p_tenant_id, w.id) from unnest(bpm_core.workflows_of(p_tenant_id, p_process_instance_id)) w(id);
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end
@@ -10987,6 +11032,27 @@ begin
      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
     cross join lateral (select m.tenant_id, m.id, m.state from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
     where m.state = 'Buffered';
+end
+$$;
+
+-- from 40_flow/revisit_inclusive_joins.sql
+-- Asks all inclusive joins of an instance again, after something other than its tokens has changed: it goes on after a rest, or in another version.
+-- Of a suspended instance nothing moves.
+-- Writes:   what the paths ahead write. The instance is locked.
+create or replace function bpm_core.revisit_inclusive_joins(p_tenant_id text, p_instance_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.advance_isolated(bpm_core.fire_inclusive_joins(array(
+    select row(j.tenant_id, j.workflow_instance_id, null, j.scope_id, null, null, null, null)::bpm_core.moving
+      from bpm_core.workflow_instance w
+     cross join lateral (select j.* from bpm_core.inclusive_join j where j.tenant_id = w.tenant_id and j.workflow_instance_id = w.id offset 0) j
+     where w.tenant_id = p_tenant_id and w.id = p_instance_id and w.status = 'Running' and j.waiting > 0)));
 end
 $$;
 
@@ -11711,8 +11777,9 @@ $$;
 
 -- from 40_flow/throw_to_callers.sql
 -- Errors nobody in their instance catches: where a caller does, the instance has failed and its caller hears of it through the inbox.
--- Returns:  thrown[], those no caller catches either, untouched. Writes: as fail_instances.
-create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[])
+-- p_ends: the thrower is at an error end event, where its token ends; else it is at an activity and is terminated with all others.
+-- Returns:  thrown[], those no caller catches either, untouched. Writes: as complete_tokens and fail_instances.
+create or replace function bpm_core.throw_to_callers(p_thrown bpm_core.thrown[], p_ends boolean)
 returns bpm_core.thrown[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -11728,6 +11795,9 @@ begin
     if cardinality(bpm_core.drop_dead(array[v_thrown.token])) = 0 then
       continue;
     elsif bpm_core.is_caught_by_caller(v_thrown.token, 'ErrorBoundary', v_thrown.code) then
+      if p_ends then
+        perform bpm_core.complete_tokens(array[v_thrown.token]);
+      end if;
       perform bpm_core.fail_instances((v_thrown.token).tenant_id, array[(v_thrown.token).instance_id],
                                       jsonb_build_object('code', v_thrown.code, 'message', v_thrown.message));
     else
@@ -15899,15 +15969,16 @@ as $$
        and not (j.fired_at is not null
                 and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
   firing as (
-    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+    select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
+      left join bpm_core.token k on k.tenant_id = h.tenant_id and k.id = h.token_id
      where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
-     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+     group by h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()), h.node_id, (h.detail ->> 'round')::integer)
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
            jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
                               'times', coalesce(f.times, 0)))
     from round r
-    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.scope_id = r.scope_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows',
@@ -17079,7 +17150,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with recursive waits as materialized (
-    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id,
+    select j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.waiting, bit_count(j.filled) as filled, w.workflow_version_id, w.status,
            coalesce(a.flows, '{}') as flows, coalesce(a.arrivals, 0) as arrivals, coalesce(a.live, 0) as live
       from bpm_core.inclusive_join j
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
@@ -17133,7 +17204,7 @@ as $$
      ('waiting is not the number of arrivals', w.waiting <> w.arrivals),
      ('filled is not the number of flows that brought a token', w.filled <> cardinality(w.flows)),
      ('some of what waits is no longer there', w.live <> w.arrivals),
-     ('may fire, but did not', b.node_id is null)) x(rule, broken)
+     ('may fire, but did not', w.status = 'Running' and b.node_id is null)) x(rule, broken)
    where w.live > 0 and x.broken
 $$;
 

@@ -1,6 +1,6 @@
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
--- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what close_waits writes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event, and what clear_joins and close_waits write.
 create or replace function bpm_core.empty_scopes(p_tenant_id text, p_scopes uuid[])
 returns void
 language plpgsql volatile
@@ -45,6 +45,7 @@ begin
      set live_tokens = w.live_tokens - d.fewer
     from (select e.tenant_id, e.instance_id, count(*)::integer as fewer from unnest(v_ended) e group by e.tenant_id, e.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  perform bpm_core.clear_joins(v_ended);
   perform bpm_core.close_waits(v_ended);
 end
 $$;

@@ -51,11 +51,11 @@ begin
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
     select a.tenant_id, a.instance_id, v_now, 'JoinReached', a.token_id, a.node_id, 'Waiting', jsonb_build_object('flow', a.flow_id, 'round', a.round)
       from arrival a)
-  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, first_place, filled)
-  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*), a.first_place,
+  insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled)
+  select a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, count(*),
          bit_or(set_bit(repeat('0', a.flows)::bit varying, a.place - a.first_place, 1))
     from arrival a
-   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects, a.first_place
+   group by a.tenant_id, a.instance_id, a.scope_id, a.node_id, a.collects
   on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
     set waiting = j.waiting + excluded.waiting, filled = j.filled | excluded.filled;
   return '{}'::bpm_core.moving[];

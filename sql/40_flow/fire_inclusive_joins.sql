@@ -14,21 +14,23 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_rounds  bpm_core.parallel_join[];
+  v_rounds bpm_core.parallel_join[];
 begin
   with pending as materialized (
-    select j.*, w.workflow_version_id
+    select j.*, w.workflow_version_id, f.first_place
       from (select distinct m.tenant_id, m.instance_id, m.scope_id from unnest(p_touched) m offset 0) d
      cross join lateral (select j.* from bpm_core.inclusive_join j
                           where j.tenant_id = d.tenant_id and j.workflow_instance_id = d.instance_id and j.scope_id = d.scope_id offset 0) j
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = d.tenant_id and w.id = d.instance_id offset 0) w
+     cross join lateral (select p.first_place from bpm_core.inclusive_flow p
+                          where p.tenant_id = d.tenant_id and p.workflow_version_id = w.workflow_version_id and p.node_id = j.node_id limit 1) f
      where j.waiting > 0
        and not exists (
          select
            from (select t.node_id, t.via_flow_id, t.state, t.scope_id from bpm_core.token t
                   where t.tenant_id = j.tenant_id and t.id = j.blocked_by offset 0) t
-          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, j.first_place, j.filled, t.node_id, t.via_flow_id) r
+          cross join lateral bpm_core.token_reach(j.tenant_id, w.workflow_version_id, j.node_id, f.first_place, j.filled, t.node_id, t.via_flow_id) r
           where t.state in ('Ready', 'Executing', 'Waiting', 'Failed') and (t.state <> 'Waiting' or t.node_id <> j.node_id)
             and t.scope_id = j.scope_id and bpm_core.blocks_join(r.bits, j.filled))),
   seen as materialized (

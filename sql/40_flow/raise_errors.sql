@@ -19,6 +19,6 @@ begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught from bpm_core.catch_thrown(p_thrown, false) c;
   -- Of two throwers one may have ended where the other was caught.
   perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
-  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught) end;
+  return case when v_uncaught = '{}' then v_uncaught else bpm_core.throw_to_callers(v_uncaught, false) end;
 end
 $$;

@@ -22,6 +22,7 @@ begin
   if bpm_core.turn_process(p_tenant_id, p_process_instance_id, 'Running', v_actor, p_reason) then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ResumeProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
     perform bpm_core.recheck_conditions(p_tenant_id, bpm_core.workflows_of(p_tenant_id, p_process_instance_id));
+    perform bpm_core.revisit_inclusive_joins(p_tenant_id, w.id) from unnest(bpm_core.workflows_of(p_tenant_id, p_process_instance_id)) w(id);
   end if;
   return query select p_process_instance_id, 'Running'::text;
 end

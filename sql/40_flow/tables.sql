@@ -260,7 +260,6 @@ create table bpm_core.inclusive_join (
   node_id              text collate "C" not null,
   round                integer not null default 1,
   waiting              integer not null check (waiting >= 0),
-  first_place          integer not null,
   filled               bit varying not null,
   blocked_by           uuid,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id)
@@ -269,7 +268,6 @@ comment on table bpm_core.inclusive_join is
   'What waits at an inclusive join, if anything. Its arrivals are in parallel_join_arrival: the first over each flow in the round that is collected, surplus in those after it; a round has its row in parallel_join when it fires.';
 comment on column bpm_core.inclusive_join.round is 'The round that is collected.';
 comment on column bpm_core.inclusive_join.waiting is 'How many tokens wait, surplus included.';
-comment on column bpm_core.inclusive_join.first_place is 'Where the flows into this join begin in inclusive_reach.reach.';
 comment on column bpm_core.inclusive_join.filled is 'One bit per incoming flow: it has brought a token to this round.';
 comment on column bpm_core.inclusive_join.blocked_by is 'A token that could still come over an empty flow when last looked; while it can, the others need not be looked at.';
 

@@ -23,15 +23,16 @@ as $$
        and not (j.fired_at is not null
                 and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
   firing as (
-    select h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
+    select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
+      left join bpm_core.token k on k.tenant_id = h.tenant_id and k.id = h.token_id
      where h.tenant_id = p_tenant_id and h.kind = 'JoinFired'
-     group by h.workflow_instance_id, h.node_id, (h.detail ->> 'round')::integer)
+     group by h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()), h.node_id, (h.detail ->> 'round')::integer)
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s round %s of instance %s', r.node_id, r.round, r.workflow_instance_id), x.rule,
            jsonb_build_object('expected', r.expected, 'incoming', r.incoming, 'joined', r.joined, 'arrived', r.arrived, 'fired', r.fired,
                               'times', coalesce(f.times, 0)))
     from round r
-    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.node_id = r.node_id and f.round = r.round
+    left join firing f on f.workflow_instance_id = r.workflow_instance_id and f.scope_id = r.scope_id and f.node_id = r.node_id and f.round = r.round
    cross join lateral (values
      ('joined is not the number of arrivals', r.joined <> r.arrived),
      ('expected is not the number of incoming flows',

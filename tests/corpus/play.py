@@ -115,12 +115,12 @@ class Play:
             self._step(run, state, player)
         return run
 
-    def finish(self, run: Run) -> None:
-        """Cancel a run that did not end, and what timers and signals started beside it."""
+    def clear(self, reason: str) -> None:
+        """Cancel what has not ended: the run, and what timers and signals started beside it."""
         for code in self.drawing.processes:
             for instance in self.engine.instances(code, running=True):
-                self.engine.call("cancel_process", process_instance_id=instance,
-                                 reason=run.reason or None, actor=WORKER)  # fmt: skip
+                self.engine.call("cancel_process", process_instance_id=instance, reason=reason,
+                                 actor=WORKER)  # fmt: skip
         self.engine.settle()
 
     # -- starting ------------------------------------------------------------------------------

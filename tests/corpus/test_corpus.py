@@ -21,7 +21,6 @@ from tests.corpus import drawing, inputs
 from tests.corpus.engine import Engine
 from tests.corpus.inputs import MISSING
 from tests.corpus.report import (
-    MOST_RUNS,
     Bounds,
     Corpus,
     FileReport,
@@ -36,7 +35,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 OWN = CHECKOUT / "tests" / "bpmn"
 FOREIGN = Path(os.environ.get("PGBPM_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
 NIGHTLY = os.environ.get("PGBPM_TEST_SIZE") == "nightly"
-BOUNDS = Bounds(runs=MOST_RUNS if NIGHTLY else 16, least=6 if NIGHTLY else 3)
+BOUNDS = Bounds() if NIGHTLY else Bounds(runs=20, least=3, audited=20)
 
 NEVER_REACHED: dict[str, set[str]] = {}
 """Nodes of files that no input can reach, by the diagram."""

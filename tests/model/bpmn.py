@@ -12,6 +12,7 @@ HEAD = (
     ' xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="tests">'
 )
 TASK_TYPE = "model"
+CODE = {"error": "errorCode", "escalation": "escalationCode"}
 TAGS = {
     "start": "startEvent",
     "end": "endEvent",
@@ -21,6 +22,9 @@ TAGS = {
     "user": "userTask",
     "manual": "manualTask",
     "throw": "intermediateThrowEvent",
+    "signal-throw": "intermediateThrowEvent",
+    "escalation": "intermediateThrowEvent",
+    "escalation-end": "endEvent",
     "exclusive": "exclusiveGateway",
     "parallel": "parallelGateway",
     "inclusive": "inclusiveGateway",
@@ -30,6 +34,7 @@ TAGS = {
     "signal": "intermediateCatchEvent",
     "receive": "receiveTask",
     "sub": "subProcess",
+    "event-sub": "subProcess",
     "call": "callActivity",
 }
 
@@ -37,14 +42,15 @@ TAGS = {
 def file(graphs: Iterable[Graph]) -> str:
     """One BPMN file with a process for each graph."""
     graphs = list(graphs)
-    rules: dict[str, set[str]] = {"message": set(), "signal": set(), "error": set()}
+    rules: dict[str, set[str]] = {"message": set(), "signal": set()}
+    rules |= {"error": set(), "escalation": set()}
     for graph in graphs:
         for node in graph.nodes.values():
             definition = _definition_of(node)
             if definition in rules and node.rule:
                 rules[definition].add(node.rule)
     shared = "".join(
-        f'<{tag} id="{tag}-{name}" {"errorCode" if tag == "error" else "name"}="{name}"/>'
+        f'<{tag} id="{tag}-{name}" {CODE.get(tag, "name")}="{name}"/>'
         for tag, names in rules.items()
         for name in sorted(names)
     )
@@ -65,10 +71,11 @@ def _content(graph: Graph, scope: str) -> str:
 
 def _definition_of(node: Node) -> str:
     """The tag of the event definition a node has, without its suffix; empty: none."""
-    kind = node.kind.removesuffix("-boundary").removesuffix("-end").removesuffix("-start")
+    kind = node.kind.split("-")[0]
     if kind == "receive":
         return "message"
-    return kind if kind in ("timer", "message", "signal", "error", "terminate") else ""
+    kinds = ("timer", "message", "signal", "error", "escalation", "terminate")
+    return kind if kind in kinds else ""
 
 
 def _node(graph: Graph, node: Node) -> str:
@@ -78,7 +85,8 @@ def _node(graph: Graph, node: Node) -> str:
         attributes = f' bpm:type="{TASK_TYPE}"' if node.kind == "service" else ""
     elif node.kind == "receive":
         attributes = f' messageRef="message-{node.rule}"'
-    elif node.kind in ("sub",):
+    elif node.kind in ("sub", "event-sub"):
+        attributes = ' triggeredByEvent="true"' if node.kind == "event-sub" else ""
         inner = _content(graph, node.id)
     elif definition == "timer":
         tag = "timeCycle" if node.rule.startswith("R") else "timeDuration"
@@ -88,10 +96,12 @@ def _node(graph: Graph, node: Node) -> str:
         inner = f"<{definition}EventDefinition{ref}/>"
     if node.default:
         attributes += f' default="{node.default}"'
+    cancels = str(node.interrupting).lower()
+    if node.kind.endswith("-start"):
+        attributes += f' isInterrupting="{cancels}"'
     if node.host:
-        cancels = str(node.interrupting).lower()
         attributes += f' attachedToRef="{node.host}" cancelActivity="{cancels}"'
-    tag = "boundaryEvent" if node.host else TAGS[node.kind]
+    tag = "startEvent" if node.kind.endswith("-start") else TAGS.get(node.kind, "boundaryEvent")
     return f'<{tag} id="{node.id}"{attributes}>{inner}</{tag}>'
 
 

@@ -22,6 +22,10 @@ NAMES = ("m0", "m1", "m2")
 CODES = ("e0", "e1")
 """Errors workers throw."""
 
+SIGNALS = ("s0", "s1")
+ALARM = "alarm"
+"""A signal nobody else waits for, or one that begins something would begin it for ever."""
+
 DURATIONS = ("PT1M", "PT2M", "PT5M", "PT9M")
 
 
@@ -144,7 +148,10 @@ class Drawing:
 
     def activity(self) -> Ends:
         """What may have boundary events."""
-        return self.task() if self.chance.random() < 0.8 else self._receive()
+        kinds = [self.task, self.task, self._receive]
+        if "sub" in self.blocks and self.left > 0:
+            kinds += [self.sub, self.sub]
+        return self.chance.choice(kinds)()
 
     def _receive(self) -> Ends:
         node = self.node("receive", rule=self.chance.choice(NAMES))
@@ -152,16 +159,16 @@ class Drawing:
 
     def guard(self, host: str, after: str) -> None:
         """One boundary event and where it leads."""
-        kinds = ["timer", "message"]
-        taken = {node.rule for node in self.graph.boundaries(host) if node.kind == "error-boundary"}
+        kinds = ["timer", "message", *["signal"] * ("signal" in self.blocks)]
+        taken = {b.rule for b in self.graph.boundaries(host) if b.kind == "error-boundary"}
         codes = [code for code in ("", *CODES) if code not in taken]
         if self.graph.nodes[host].kind in ("service", "sub", "call"):
             kinds += ["error", "error"]
+        if self.graph.nodes[host].kind == "sub":
+            kinds += ["escalation", "escalation"]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.6
-        rule = self.chance.choice(
-            {"timer": DURATIONS, "message": NAMES, "error": tuple(codes)}[kind]
-        )
+        rule = self.chance.choice(codes) if kind == "error" else self._rule(kind, not interrupting)
         event = self.node(f"{kind}-boundary", host=host, interrupting=interrupting, rule=rule)
         body = self.block() if self.chance.random() < 0.5 else self.task()
         self.link(event.id, body.first)
@@ -170,12 +177,20 @@ class Drawing:
         else:
             self.link(body.last, self.node("end").id)
 
+    def _rule(self, kind: str, beside: bool = False) -> str:
+        """A duration, a name or a code. Signals reach every instance that waits, so each graph has
+        its own."""
+        if kind == "signal":
+            return f"{self.graph.code}_{ALARM if beside else self.chance.choice(SIGNALS)}"
+        rules = {"timer": DURATIONS, "message": NAMES, "receive": NAMES, "error": CODES}
+        return self.chance.choice(rules.get(kind, CODES))
+
     def race(self) -> Ends:
         """An event-based gateway: the first event wins."""
         gateway, after = self.node("event-gateway"), self.node("exclusive")
-        for kind in self.chance.sample(["timer", "message", "message", "receive"], 2):
-            rules = DURATIONS if kind == "timer" else NAMES
-            event = self.node(kind, rule=self.chance.choice(rules))
+        kinds = ["timer", "message", "message", "receive", *["signal"] * ("signal" in self.blocks)]
+        for kind in self.chance.sample(kinds, 2):
+            event = self.node(kind, rule=self._rule(kind))
             self.link(gateway.id, event.id)
             if self.chance.random() < 0.5:
                 body = self.block()
@@ -230,6 +245,17 @@ class Drawing:
         self.link(first.last, split.id)
         return Ends(first.first, last.last)
 
+    def either(self) -> Ends:
+        """An inclusive split and its join; one branch may leave on its own, or be cut off."""
+        split, join = self.node("inclusive"), self.node("inclusive")
+        for n in range(self.chance.randint(2, 3)):
+            body = self.block()
+            flow = self.link(split.id, body.first, self.condition(self._read()) if n else None)
+            self.link(body.last, join.id)
+            if n == 0:
+                split.default = flow.id
+        return Ends(split.id, join.id)
+
     def _sometimes(self) -> Condition | None:
         return self.condition(self._read()) if self.chance.random() < 0.7 else None
 
@@ -254,6 +280,60 @@ class Drawing:
         self.link(choose.id, last.first, self.condition(self._read()))
         self.link(last.last, self.node("terminate").id)
         return Ends(choose.id, after.last)
+
+    # -- sub-processes and what is thrown in them -------------------------------------------
+
+    def sub(self) -> Ends:
+        """An embedded sub-process, now and then with an event sub-process inside."""
+        node = self.node("sub")
+        outside, self.scope = self.scope, node.id
+        self._frame(self.sequence(self.chance.randint(1, 2)))
+        if "event_sub" in self.blocks and self.chance.random() < 0.3:
+            self._event_sub()
+        self.scope = outside
+        return Ends(node.id, node.id)
+
+    def event_sub(self) -> Ends:
+        """An event sub-process in whatever is around, at most two there; beside them a task."""
+        around = self.graph.nodes.get(self.scope)
+        present = sum(node.kind == "event-sub" for node in self.graph.inside(self.scope))
+        if present < 2 and (around is None or around.kind != "event-sub"):
+            self._event_sub()
+        return self.task()
+
+    def _event_sub(self) -> None:
+        node = self.node("event-sub")
+        outside, self.scope = self.scope, node.id
+        kinds = ["timer", "message", "error", "escalation", *["signal"] * ("signal" in self.blocks)]
+        kind = self.chance.choice(kinds)
+        interrupting = kind == "error" or self.chance.random() < 0.5
+        rule = self._rule(kind, beside=True)
+        start = self.node(f"{kind}-start", rule=rule, interrupting=interrupting)
+        body = self.block()
+        self.link(start.id, body.first)
+        self.link(body.last, self.node("end").id)
+        self.scope = outside
+
+    def fling(self) -> Ends:
+        """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""
+        choose, after = self.node("exclusive"), self.task()
+        choose.default = self.link(choose.id, after.first).id
+        last = self.task()
+        self.link(choose.id, last.first, self.condition(self._read()))
+        self.link(last.last, self.node("error-end", rule=self._rule("error")).id)
+        return Ends(choose.id, after.last)
+
+    def escalate(self) -> Ends:
+        """An escalation on the way, behind a task."""
+        before = self.task()
+        node = self.node("escalation", rule=self._rule("escalation"))
+        self.link(before.last, node.id)
+        return Ends(before.first, node.id)
+
+    def signal(self) -> Ends:
+        """A signal is thrown, or waited for."""
+        node = self.node(self.chance.choice(("signal", "signal-throw")), rule=self._rule("signal"))
+        return Ends(node.id, node.id)
 
     # -- no blocks --------------------------------------------------------------------------
 
@@ -290,9 +370,8 @@ class Drawing:
         first, last = self.node("parallel"), self.node("exclusive")
         layers = [[first.id]]
         for _ in range(chance.randint(2, 3)):
-            kinds = chance.choices(
-                ("service", "parallel", "exclusive", "manual"), k=chance.randint(2, 3)
-            )
+            several = ("service", "parallel", "exclusive", "manual", "inclusive", "inclusive")
+            kinds = chance.choices(several, k=chance.randint(2, 3))
             layers.append([self.node(kind).id for kind in kinds])
         layers.append([last.id])
         for above, below in pairwise(layers):
@@ -304,9 +383,10 @@ class Drawing:
         return Ends(first.id, last.id)
 
     def _mesh_flow(self, source: Node, target: str) -> None:
-        if source.kind != "exclusive" or not source.default:
+        chooses = source.kind.endswith("clusive")
+        if not chooses or not source.default:
             flow = self.link(source.id, target)
-            if source.kind == "exclusive":
+            if chooses:
                 source.default = flow.id
         else:
             self.link(source.id, target, self.condition(self._read()))
@@ -315,6 +395,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
+        *("either", "sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )

@@ -9,8 +9,6 @@ from typing import Any, Literal
 Variables = Mapping[str, Any]
 
 ACTIVITIES = frozenset({"service", "user", "receive", "sub", "call"})
-WAITS = frozenset({"timer", "message", "signal", "receive"})
-BOUNDARIES = frozenset({"timer-boundary", "message-boundary", "signal-boundary", "error-boundary"})
 
 
 @dataclass(frozen=True)
@@ -21,6 +19,11 @@ class Condition:
     variable: str = ""
     value: int = 0
     parts: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        if self.parts:
+            return f"({f' {self.operator} '.join(map(str, self.parts))})"
+        return f"({self.variable} {self.operator} {self.value})"
 
     def holds(self, variables: Variables) -> bool | None:
         """Whether it is true; ``None``: it cannot be decided (ordering a value that is missing)."""
@@ -98,8 +101,14 @@ class Graph:
 
     def start_of(self, scope: str) -> str:
         """The start event of a sub-process or (``""``) of the process."""
-        return next(node.id for node in self.inside(scope) if node.kind == "start")
+        return next(node.id for node in self.inside(scope) if node.kind.endswith("start"))
 
-    def copy_without_flow(self, flow: Flow) -> Graph:
-        """The same with one flow less."""
-        return Graph(self.code, dict(self.nodes), [f for f in self.flows if f is not flow])
+    def lines(self) -> list[str]:
+        """The graph as text, a line per node."""
+        found = []
+        for node in self.nodes.values():
+            words = [node.id, node.rule, f"in {node.scope}" * bool(node.scope)]
+            words += [f"on {node.host}" * bool(node.host), "beside" * (not node.interrupting)]
+            ways = [f"{flow.target} {flow.condition or ''}" for flow in self.outgoing(node.id)]
+            found.append(f"{' '.join(filter(None, words))} > {'; '.join(ways)}")
+        return found

@@ -19,11 +19,16 @@ from typing import Any, Literal
 
 from tests.model.graph import ACTIVITIES, Flow, Graph, Node
 
-PASSED = frozenset({"manual", "throw", "exclusive", "start"})
-BEHIND = "!"
-"""Added to a node that was passed and whose way on cannot be decided."""
+PASSED = frozenset({"manual", "throw", "exclusive", "signal-throw"})
 
-FIRST = ("terminate", "error-end")
+BEHIND = "!"
+"""Added to a node that is passed already and whose way on is still open."""
+
+FIRST = ("terminate", "error-end", "escalation", "escalation-end")
+"""Within a hop these come first: they may end others."""
+
+
+Path = tuple[tuple[str, int], ...]
 
 
 class Disagreement(AssertionError):
@@ -32,8 +37,10 @@ class Disagreement(AssertionError):
 
 @dataclass(frozen=True)
 class Decision:
-    """Something from outside. ``token`` and ``scope`` are the engine's names of where it happened:
-    they tell twins apart and mean nothing else.
+    """Something from outside. ``path`` are the scopes around the token it happened to, the
+    outermost first: the node of each and its number among those of that node in the scope around.
+    ``hosted`` is the same for the scope the token itself hosts. ``token`` is the engine's name of
+    the token: it tells twins apart and means nothing else.
 
     * ``task``: the task at ``node`` was completed with ``variables``.
     * ``event``: the timer, message or signal of ``node`` came, with ``variables``.
@@ -46,25 +53,35 @@ class Decision:
     kind: Literal["task", "event", "error", "failed", "revived", "variables"]
     node: str = ""
     token: str = ""
-    scope: str = ""
+    path: Path = ()
+    hosted: Path = ()
     variables: dict[str, Any] = field(default_factory=dict)
     code: str = ""
+
+    def brief(self) -> str:
+        """In a line."""
+        return f"{self.kind} {self.node} {self.code} {self.variables} token {self.token[-6:]}"
 
 
 @dataclass(eq=False)
 class Scope:
-    """The inside of a sub-process, or of the process itself."""
+    """The inside of a sub-process, or of the process itself. ``number``: the how manieth of its
+    node in the scope around. ``closed``: no event sub-process begins in it any more. ``spent``:
+    timers of event sub-processes that are used up. ``opened``: how many scopes were inside."""
 
     node: str
     host: Token | None
-    name: str = ""
-    alive: bool = True
+    number: int = 0
+    opened: Counter[str] = field(default_factory=Counter)
+    closed: bool = False
+    spent: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False)
 class Token:
     """One token. ``via``: the flow it came over. ``state``: ``moving``, ``resting``, ``joining``,
-    ``hosting`` (a sub-process runs inside) or ``stuck`` (an incident)."""
+    ``hosting`` (a sub-process runs inside) or ``stuck`` (an incident). ``spent``: boundary timers
+    that are used up."""
 
     scope: Scope
     node: str
@@ -89,6 +106,7 @@ class Interpreter:
         self.root = Scope("", None)
         self.tokens: list[Token] = []
         self.passed: Counter[str] = Counter()
+        self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
 
     # -- looking ----------------------------------------------------------------------------
@@ -99,7 +117,11 @@ class Interpreter:
 
     def offers(self) -> Counter[str]:
         """What is open: ``task``, ``timer`` or ``wait`` and the node it belongs to."""
-        return Counter(offer for token in self.tokens for offer in self._offers_of(token))
+        found = Counter(offer for token in self.tokens for offer in self._offers_of(token))
+        for scope in self._scopes() if self.tokens else []:
+            starts = [] if scope.closed else self._starts(scope)
+            found.update(_wait(s) for s in starts if _waits(s) and s.id not in scope.spent)
+        return found
 
     def _offers_of(self, token: Token) -> Iterable[str]:
         if token.node.endswith(BEHIND):
@@ -110,66 +132,145 @@ class Interpreter:
         if node.kind == "event-gateway":
             for flow in self.graph.outgoing(node.id):
                 yield _wait(self.graph.nodes[flow.target])
-        elif node.kind in ("timer", "message", "signal", "receive"):
+        elif _waits(node):
             yield _wait(node)
         for boundary in self.graph.boundaries(node.id):
-            if boundary.kind != "error-boundary" and boundary.id not in token.spent:
+            if _waits(boundary) and boundary.id not in token.spent:
                 yield _wait(boundary)
 
-    def starved(self) -> bool:
-        """Whether all that is left waits at joins that nobody will complete."""
-        return bool(self.tokens) and all(token.state == "joining" for token in self.tokens)
+    def _scopes(self) -> list[Scope]:
+        """All scopes there are, the process first."""
+        return [self.root, *dict.fromkeys(t.scope for t in self.tokens if t.scope is not self.root)]
+
+    def _starts(self, scope: Scope, kind: str = "") -> list[Node]:
+        """Start events of the event sub-processes in a scope; of all kinds or of one."""
+        subs = [n.id for n in self.graph.inside(scope.node) if n.kind == "event-sub"]
+        starts = [self.graph.nodes[self.graph.start_of(sub)] for sub in subs]
+        return [start for start in starts if not kind or start.kind == f"{kind}-start"]
+
+    @property
+    def starved(self) -> int:
+        """In how many scopes all that was left once waited at joins that nobody would complete."""
+        return len(self._starved) if self.status == "Running" else 0
+
+    def _note_starved(self) -> None:
+        for scope in self._scopes():
+            states = {token.state for token in self.tokens if token.scope is scope}
+            if states == {"joining"} and scope not in self._starved:
+                self._starved.append(scope)
 
     def stuck(self) -> Counter[str]:
         """Where tokens cannot go on without help."""
         return Counter(token.node for token in self.tokens if token.state == "stuck")
 
+    def busy(self) -> bool:
+        """Whether something has to happen yet. What may begin beside a join that starved need not,
+        and an error end that nobody catches is for good."""
+        stuck = [node for node in self.stuck() if not self._throws(node)]
+        open_ = [o for o in self.offers() if self.graph.nodes[o.split()[1]].interrupting]
+        return bool(open_ or stuck)
+
+    def _throws(self, name: str) -> bool:
+        node = self.graph.nodes.get(name)
+        return node is not None and node.kind == "error-end"
+
     # -- being told -------------------------------------------------------------------------
 
     def apply(self, decisions: Sequence[Decision]) -> None:
-        """What one command brought."""
+        """What one command brought. All of it counts, also for a token that another part of the
+        same command ended."""
         for decision in decisions:
             self.variables |= decision.variables
         found = [(decision, self._find(decision)) for decision in decisions if decision.node]
         leaving: Leaving = []
         for decision, token in found:
-            if token.alive:
+            if decision.kind in ("task", "event"):
+                self.passed[decision.node] += 1
+            if token is None or token.alive:
                 leaving += self._begin(decision, token)
         self._run(leaving)
 
-    def _begin(self, decision: Decision, token: Token) -> Leaving:
-        if decision.node.endswith(BEHIND):
-            return [(token, decision.node)]
-        node = self.graph.nodes[decision.node]
+    def _begin(self, decision: Decision, token: Token | None) -> Leaving:
+        node = self.graph.nodes[decision.node.removesuffix(BEHIND)]
+        if node.kind.endswith("-start"):
+            inside = [scope for scope in self._scopes() if scope.host is token]
+            return self._start_beside(inside[0], node) if inside else []
+        assert token is not None
         if decision.kind == "error":
-            return self._throw(token, decision.code)
+            return self._throw(token, "error", decision.code)
         if decision.kind == "failed":
             token.state = "stuck"
             return []
         if decision.kind == "revived":
-            token.state = "resting" if node.kind in ACTIVITIES else "moving"
-            return [] if node.kind in ACTIVITIES else [(token, node.id)]
+            return self._again(token)
+        return self._by_event(token, node)
+
+    def _again(self, token: Token) -> Leaving:
+        """What was stuck tries again."""
+        node = self.graph.nodes.get(token.node)
+        if node is not None and node.kind in ACTIVITIES:
+            token.state = "resting"
+            return []
+        if node is not None and node.kind == "error-end":
+            return self._throw(token, "error", node.rule)
+        return [(token, token.node)]
+
+    def _by_event(self, token: Token, node: Node) -> Leaving:
+        """What rests goes on, by itself or by a boundary event; the event is counted already."""
         if node.host and not node.interrupting:
             if node.kind == "timer-boundary":
                 token.spent.add(node.id)
-            return [self._born(token.scope, node.id)]
+            return [self._born(token.scope, node.id + BEHIND)]
         self._kill_inside(token)
-        return [(token, node.id)]
+        token.state = "moving"
+        return [(token, node.id + BEHIND)]
 
-    def _find(self, decision: Decision) -> Token:
-        """The token it is about. Those the engine calls the same are the same; among twins that
-        were never told apart any will do."""
+    def _start_beside(self, scope: Scope, start: Node) -> Leaving:
+        """An event sub-process begins in a scope; an interrupting one ends everything else."""
+        if start.interrupting:
+            self._empty(scope)
+            scope.closed = True
+        elif start.kind == "timer-start":
+            scope.spent.add(start.id)
+        host, _ = self._born(scope, start.scope)
+        host.state = "hosting"
+        return [self._born(self._open(start.scope, host), start.id + BEHIND)]
+
+    def _find(self, decision: Decision) -> Token | None:
+        """The token it is about; ``None``: the process itself. Those the engine calls the same are
+        the same; among twins that were never told apart any will do."""
         at = self._resting_place(decision.node)
-        here = [token for token in self.tokens if token.node in at and token.state != "joining"]
-        known = [token for token in here if token.name == decision.token]
-        fresh = [token for token in here if not token.name]
-        fresh.sort(key=lambda token: token.scope.name != decision.scope)
-        fresh = [t for t in fresh if t.scope.name in ("", decision.scope) or not decision.scope]
+        if "" in at:
+            return None
+        if decision.hosted:
+            return self._at(decision.hosted).host
+        scope = self._at(decision.path)
+        return self._known([t for t in self.tokens if t.scope is scope and t.node in at], decision)
+
+    def _at(self, path: Path) -> Scope:
+        """The scope of a path."""
+        found = self.root
+        for node, number in path:
+            inside = [s for s in self._scopes() if s.host is not None and s.host.scope is found]
+            inside = [s for s in inside if (s.node, s.number) == (node, number)]
+            if not inside:
+                raise Disagreement(f"there is no scope {path}, tokens are at {self.standing()}")
+            found = inside[0]
+        return found
+
+    def _open(self, node: str, host: Token) -> Scope:
+        around = host.scope
+        around.opened[node] += 1
+        return Scope(node, host, around.opened[node])
+
+    def _known(self, here: list[Token], decision: Decision) -> Token:
+        resting = [token for token in here if token.state != "joining"]
+        known = [token for token in resting if token.name == decision.token]
+        fresh = [token for token in resting if not token.name]
         if not known and not fresh:
             raise Disagreement(f"{decision} came, but tokens are at {dict(self.standing())}")
         token = (known or fresh)[0]
         token.name = decision.token
-        token.scope.name = decision.scope
         return token
 
     def _resting_place(self, name: str) -> set[str]:
@@ -179,6 +280,8 @@ class Interpreter:
         node = self.graph.nodes[name]
         if node.host:
             return {node.host}
+        if node.kind.endswith("-start"):
+            return {self.graph.nodes[node.scope].scope}
         gateways = {
             flow.source
             for flow in self.graph.incoming(node.id)
@@ -186,17 +289,27 @@ class Interpreter:
         }
         return gateways or {node.id}
 
-    def _throw(self, token: Token, code: str) -> Leaving:
-        """An error looks for who catches it: at the activity, then outwards."""
+    def _throw(self, token: Token, kind: str, code: str) -> Leaving:
+        """An error or escalation looks for who catches it: at its own activity, then outwards, in
+        each scope the event sub-processes before the boundary events around. What comes out of an
+        event sub-process is not for others of its own scope."""
         at: Token | None = token
+        scope = token.scope
         while at is not None:
-            catching = [b for b in self.graph.boundaries(at.node) if b.kind == "error-boundary"]
-            exact = [b for b in catching if b.rule == code] or [b for b in catching if not b.rule]
-            if exact:
-                self._kill_inside(at)
-                return [(at, exact[0].id)]
-            at = at.scope.host
-        token.state = "stuck"
+            guards = [b for b in self.graph.boundaries(at.node) if b.kind == f"{kind}-boundary"]
+            guard = _of_code(guards, code)
+            if guard is not None:
+                self.passed[guard.id] += 1
+                return self._by_event(at, guard)
+            scope = at.scope
+            beside = self.graph.nodes[at.node].kind == "event-sub"
+            start = None if beside else _of_code(self._starts(scope, kind), code)
+            if start is not None:
+                self.passed[start.id] += 1
+                return self._start_beside(scope, start)
+            at = scope.host
+        if kind == "error":
+            token.state = "stuck"
         return []
 
     # -- moving -----------------------------------------------------------------------------
@@ -207,14 +320,19 @@ class Interpreter:
         return token, node
 
     def _die(self, token: Token) -> None:
-        token.alive = False
-        self.tokens.remove(token)
+        if token.alive:
+            token.alive = False
+            self.tokens.remove(token)
+
+    def _empty(self, scope: Scope) -> None:
+        self._starved = [s for s in self._starved if s is not scope]
+        for token in [t for t in self.tokens if t.scope is scope]:
+            self._kill_inside(token)
+            self._die(token)
 
     def _kill_inside(self, host: Token) -> None:
-        for token in [t for t in self.tokens if t.scope.host is host]:
-            self._kill_inside(token)
-            token.scope.alive = False
-            self._die(token)
+        for scope in [s for s in self._scopes() if s.host is host]:
+            self._empty(scope)
 
     def _run(self, leaving: Leaving) -> None:
         while leaving:
@@ -222,31 +340,31 @@ class Interpreter:
                 a for token, node in leaving if token.alive for a in self._depart(token, node)
             ]
             arriving.sort(key=lambda a: self.graph.nodes[a[1].target].kind not in FIRST)
-            leaving = []
-            self._terminate(arriving)
+            leaving = self._terminate(arriving)
             for token, flow in arriving:
                 if token.alive:
                     leaving += self._arrive(token, flow)
+            leaving = [(t, n) for t, n in leaving if t.alive] + self._end_scopes()
             if not leaving:
                 leaving = self._settle()
+        self._note_starved()
         if not self.tokens:
             self.status = "Completed"
 
-    def _terminate(self, arriving: Arriving) -> None:
+    def _terminate(self, arriving: Arriving) -> Leaving:
         """Those that reach terminate ends in one hop end together, and all others with them."""
         ending = [a for a in arriving if self.graph.nodes[a[1].target].kind == "terminate"]
         for token, flow in ending:
             self._arrive(token, flow)
-        for scope in [token.scope for token, _ in ending]:
-            for other in [t for t in self.tokens if t.scope is scope]:
-                self._kill_inside(other)
-                self._die(other)
+        for token, _ in ending:
+            self._empty(token.scope)
+        return []
 
     def _depart(self, token: Token, node: str) -> Arriving:
         """Over which flows a token leaves."""
-        token.name, token.spent, token.via = "", set(), ""
+        token.name, token.spent, token.via, token.state = "", set(), "", "moving"
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
-        if not done and not self.graph.nodes[node].kind.endswith("clusive"):
+        if not done and not self._chooses(node):
             self.passed[node] += 1
             done = True
         chosen = self._chosen(node)
@@ -259,6 +377,11 @@ class Interpreter:
             return [(token, chosen[0])]
         self._die(token)
         return [(self._born(token.scope, node)[0], flow) for flow in chosen]
+
+    def _chooses(self, node: str) -> bool:
+        """Whether passing it and choosing the way on is one; a join is passed first."""
+        kind, several = self.graph.nodes[node].kind, len(self.graph.incoming(node)) > 1
+        return kind == "exclusive" or (kind == "inclusive" and not several)
 
     def _chosen(self, node: str) -> list[Flow] | None:
         """The flows taken; ``None``: it cannot be decided, or there is none."""
@@ -289,38 +412,72 @@ class Interpreter:
             self._die(token)
             return []
         if node.kind == "error-end":
-            return self._throw(token, node.rule)
+            return self._error_end(token, node)
+        if node.kind.startswith("escalation"):
+            return self._escalate(token, node)
         token.state = {"inclusive": "joining", "sub": "hosting"}.get(node.kind, "resting")
         if node.kind == "sub":
-            return [self._born(Scope(node.id, token), self.graph.start_of(node.id))]
+            return [self._born(self._open(node.id, token), self.graph.start_of(node.id))]
         return []
+
+    def _error_end(self, token: Token, node: Node) -> Leaving:
+        leaving = self._throw(token, "error", node.rule)
+        if token.state != "stuck":
+            self.passed[node.id] += 1
+            self._die(token)
+        return leaving
+
+    def _escalate(self, token: Token, node: Node) -> Leaving:
+        """Whoever catches it goes on; so does the thrower, unless it was interrupted."""
+        self.passed[node.id] += 1
+        leaving = self._throw(token, "escalation", node.rule)
+        if node.kind == "escalation-end":
+            self._die(token)
+        return [*leaving, (token, node.id + BEHIND)]
 
     def _join(self, token: Token, flows: list[str]) -> Leaving:
         """One token of every flow goes on as one; what is left over waits."""
         token.state = "joining"
         here = self._beside(token)
         joined = [next((t for t in here if t.via == flow), None) for flow in flows]
+        first, *others = [t for t in joined if t is not None]
         if None in joined:
             return []
-        for other in joined:
-            if other is not None and other is not token:
-                self._die(other)
-        token.state = "moving"
-        return [(token, token.node)]
+        for other in others:
+            self._die(other)
+        first.state = "moving"
+        return [(first, first.node)]
+
+    def _end_scopes(self) -> Leaving:
+        """A scope in which nobody is left ends; its host goes on. That of an event sub-process has
+        no way to go and ends as well."""
+        leaving: Leaving = []
+        while True:
+            full = {id(token.scope.host) for token in self.tokens}
+            ended = [t for t in self.tokens if t.state == "hosting" and id(t) not in full]
+            if not ended:
+                return leaving
+            for host in ended:
+                host.state = "moving"
+                if self.graph.nodes[host.node].kind == "event-sub":
+                    self.passed[host.node] += 1
+                    self._die(host)
+                else:
+                    leaving.append((host, host.node))
 
     def _settle(self) -> Leaving:
-        """Nothing moves: an inclusive join that nobody can reach any more fires, a scope in which
-        nobody is left ends."""
-        for token in self.tokens:
-            waits = token.state == "joining" and self.graph.nodes[token.node].kind == "inclusive"
-            if waits and not self._awaited(token):
-                filled = {t.via for t in self._beside(token)}
-                return self._join(token, sorted(filled))
-        for host in self.tokens:
-            if host.state == "hosting" and not any(t.scope.host is host for t in self.tokens):
-                host.state = "moving"
-                return [(host, host.node)]
-        return []
+        """Nothing moves: every inclusive join that nobody can reach any more fires, once."""
+        waiting = {
+            (token.node, id(token.scope)): token
+            for token in self.tokens
+            if token.state == "joining" and self.graph.nodes[token.node].kind == "inclusive"
+        }
+        firing = [token for token in waiting.values() if not self._awaited(token)]
+        leaving: Leaving = []
+        for token in firing:
+            flows = {t.via for t in self._beside(token)}
+            leaving += self._join(token, sorted(flows))
+        return leaving
 
     def _beside(self, token: Token) -> list[Token]:
         """Tokens that wait at the same join."""
@@ -335,8 +492,9 @@ class Interpreter:
         filled one, without passing the join."""
         filled = {t.via for t in self._beside(token)}
         for other in self.tokens:
-            if other.scope is token.scope and other.node != token.node:
-                reached = self._reach(other.node, token.node)
+            elsewhere = other.node != token.node or other.state != "joining"
+            if other.scope is token.scope and elsewhere:
+                reached = self._reach(other.node.removesuffix(BEHIND), token.node)
                 if reached and not reached & filled:
                     return True
         return False
@@ -356,5 +514,18 @@ class Interpreter:
         return found
 
 
+def _waits(node: Node) -> bool:
+    """Whether something is open for it: a timer, or a wait for a message or signal."""
+    return node.kind.split("-")[0] in ("timer", "message", "signal", "receive") and (
+        not node.kind.endswith("-throw")
+    )
+
+
 def _wait(node: Node) -> str:
     return f"{'timer' if node.kind.startswith('timer') else 'wait'} {node.id}"
+
+
+def _of_code(catching: Sequence[Node], code: str) -> Node | None:
+    """Who catches a code: the one that names it before the one that names none."""
+    found = [n for n in catching if n.rule == code] or [n for n in catching if not n.rule]
+    return found[0] if found else None

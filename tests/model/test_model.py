@@ -127,7 +127,9 @@ MUTANTS = {
         "a.variables order by a.item desc",
     ),
     "catches all before catches this": Mutant(
-        "bpm_core.error_boundary(bpm_core.moving, text)", "nulls last", "nulls first"
+        "bpm_core.find_catch(bpm_core.moving, bpm_core.node_kind, text)",
+        "nulls last",
+        "nulls first",
     ),
     "a message boundary hears once": Mutant(
         "bpm_core.apply_messages(text, bpm_core.inbox[])",
@@ -136,14 +138,42 @@ MUTANTS = {
     ),
     "a timer beside its host is lost": Mutant(
         "bpm_core.leave_by_timers(bpm_core.timer[], timestamptz)",
-        r"\|\| bpm_core.bear_tokens\(v_beside\)",
+        r"\|\| bpm_core.bear_tokens\(bpm_core.drop_dead\(v_beside\)\)",
         "",
     ),
     "an error leaves its task open": Mutant(
-        "bpm_core.raise_errors(bpm_core.thrown[])", r"perform bpm_core.close_waits\(v_hosts\);", ""
+        "bpm_core.follow_catch(bpm_core.catch)", r"perform bpm_core.close_waits\(.*?\);", ""
     ),
 }
-CHECKED = list(MUTANTS)[:: 1 if kit.NIGHTLY else 5]
+MUTANTS |= {
+    "a sub-process ends with its first token": Mutant(
+        "bpm_core.count_in_scopes(bpm_core.moving[], bpm_core.moving[])",
+        r"filter \(where c.live_tokens = 0\)",
+        "",
+    ),
+    "an inclusive join does not wait": Mutant(
+        "bpm_core.fire_inclusive_joins(bpm_core.moving[])",
+        "where s.blocker is null and s.here > 0",
+        "where s.here > 0",
+    ),
+    "joins remember the dead": Mutant(
+        "bpm_core.empty_scopes(text, uuid[])", r"perform bpm_core.clear_joins\(v_ended\);", ""
+    ),
+    "what an interrupted sub-process holds goes on": Mutant(
+        "bpm_core.empty_scopes(text, uuid[])", r"perform bpm_core.close_waits\(v_ended\);", ""
+    ),
+    "an event sub-process interrupts nothing": Mutant(
+        "bpm_core.start_event_subs(bpm_core.moving[], boolean)",
+        "if p_interrupting then",
+        "if false then",
+    ),
+}
+ALWAYS = (
+    "a join counts arrivals, not flows",
+    "no default flow",
+    "timers stay when their host leaves",
+)
+CHECKED = list(MUTANTS) if kit.NIGHTLY else ALWAYS
 
 
 @pytest.mark.breaks_invariants
@@ -159,8 +189,8 @@ def test_mutants_are_found(fresh_database: TestDatabase, name: str) -> None:
 
 
 def _run_some(database: TestDatabase) -> None:
-    for n in range(3):
-        crowd = Crowd(database, drawn(f"mutant{n}", 60), f"mutant{n}")
+    for n in range(5):
+        crowd = Crowd(database, drawn(f"mutant{n}", 40), f"mutant{n}")
         try:
             crowd.run(INSTANCES)
         finally:

@@ -1,6 +1,6 @@
 -- bpm_core.now and new_id; the clock of the test kit.
 begin;
-select plan(13);
+select plan(14);
 
 select ok(bpm_core.now() > now(), 'the engine''s clock is the wall clock, not the start of the transaction');
 select ok(bpm_core.now() between clock_timestamp() - interval '1 second' and clock_timestamp(), 'of the server');
@@ -13,6 +13,10 @@ select is_empty(
   $$select i from (select bpm_core.new_id()::text as i, clock_timestamp() as at from generate_series(1, 1000)) x
      where abs(('x' || lpad(left(replace(i, '-', ''), 12), 16, '0'))::bit(64)::bigint - extract(epoch from x.at) * 1000) > 1000$$,
   'they begin with the time in milliseconds');
+
+select is_empty(
+  $$select a from (select x.i as a, lead(x.i, 50) over (order by x.n) as b from (select n, bpm_core.new_id() as i from generate_series(1, 5000) n) x) y where y.b < y.a$$,
+  'ids drawn fifty draws later sort later');
 
 -- The kit
 select bpm.advance_clock('3 days') - clock_timestamp() as ahead \gset

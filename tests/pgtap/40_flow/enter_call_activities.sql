@@ -1,6 +1,6 @@
 -- Call activities: a process calls another; what goes down, what comes back, errors up, cancel down, how deep.
 begin;
-select plan(38);
+select plan(39);
 create function pg_temp.called(p uuid) returns text[] language sql as
 $$ select coalesce(array_agg(d.code || ' ' || w.depth || ' ' || w.status order by w.depth, d.code, w.id), '{}') from bpm_core.workflow_instance w join bpm_core.workflow_version v on v.id = w.workflow_version_id join bpm_core.workflow_definition d on d.id = v.definition_id where w.process_instance_id = p $$;
 create function pg_temp.live(p uuid) returns text[] language sql as
@@ -77,6 +77,7 @@ select test.complete_next('risky', '{"bad": true}') as done \gset
 select bpm.run_until_idle() as ticks \gset
 select is(pg_temp.live(:'i') || pg_temp.called(:'i'), '{"fix Waiting","catches 0 Running","middle 1 Failed","breaks 2 Failed"}', 'an error end two calls down is caught at the top');
 select ok(pg_temp.replayed(:'i'), 'replay');
+select is((select string_agg(h.kind, ',') from bpm.get_history(:'i') h where h.node_id = 'bang'), 'TokenCompleted', 'history tells at which end event');
 select test.start('catches') as j \gset
 select is((select r.outcome::text from bpm.claim_tasks('w', '{risky}') t cross join lateral bpm.throw_error(t.task_id, t.fencing_token, 'boom', 'oh') r), 'Done', 'a worker''s error is caught there, too');
 select bpm.run_until_idle() as ticks \gset
