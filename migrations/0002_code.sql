@@ -8674,11 +8674,12 @@ begin
   loop
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.workflow_instance w
+        from (select w.tenant_id, w.parent_token_id from bpm_core.workflow_instance w
+               where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id offset 0) w
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
        cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
                             where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
-       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+       where w.parent_token_id is not null and t.state = 'Waiting');
     exit when v_host.token_id is null;
     if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
       return true;
@@ -9223,9 +9224,39 @@ begin
   perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_items, p_actor);
   perform bpm_core.migrate_waits(p_tenant_id, p_items);
   perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
+  perform bpm_core.migrate_joins(p_tenant_id, p_instance_id, p_to);
   perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
   -- What was opened is held like the rest, should the instance be suspended.
   perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  -- In the new graph a join may have nothing left to wait for, and a condition may hold.
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
+  perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
+end
+$$;
+
+-- from 40_flow/migrate_joins.sql
+-- Under the lock: what waits at inclusive joins in the terms of the new version: the places of their flows may be others there. What could block them
+-- is looked for anew.
+-- Writes:   inclusive_join.
+create or replace function bpm_core.migrate_joins(p_tenant_id text, p_instance_id uuid, p_to uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.inclusive_join j
+     set blocked_by = null,
+         filled = (
+           select bit_or(set_bit(repeat('0', f.flows)::bit varying, f.place - f.first_place, (a.flow_id is not null)::integer))
+             from bpm_core.inclusive_flow f
+             left join bpm_core.parallel_join_arrival a
+               on a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id and a.node_id = j.node_id
+              and a.flow_id = f.flow_id and a.round = j.round
+            where f.tenant_id = j.tenant_id and f.workflow_version_id = p_to and f.node_id = j.node_id)
+   where j.tenant_id = p_tenant_id and j.workflow_instance_id = p_instance_id and j.waiting > 0;
 end
 $$;
 
@@ -10905,8 +10936,11 @@ begin
       'Only what failed or was cancelled is started again.');
   end if;
   v_start := (
-    select row(1, d.code, r_process.variables, r_process.business_key, null, null, r_process.process_version_id, w.workflow_version_id, w.role_version_id,
-               n.node_id, null, bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(), null, null)::bpm_core.start
+    -- By name, so that whatever else a start may carry is null.
+    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
+             'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
+             'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
+             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id()))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
                           where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null

@@ -1,6 +1,6 @@
 -- bpm.plan_migration, bpm.migrate_process, bpm.migrate_processes: an instance goes on in another version of its process, or is refused.
 begin;
-select plan(73);
+select plan(77);
 create function pg_temp.plan(p_process_instance_id uuid, p_to integer default 2, p_mapping jsonb default '{}') returns text[] language sql as $$
   select coalesce(array_agg(concat_ws(' ', m.item, m.node_id, '>', m.to_node_id, m.action, m.refusal) order by m.item, m.node_id, m.to_node_id), '{}')
     from bpm.plan_migration(p_process_instance_id, p_to, p_mapping) m $$;
@@ -104,6 +104,21 @@ select is(pg_temp.migrate(:'f', 3), '1 3 []', 'with the same flows it goes');
 select bpm.cancel_process(:'g') is not null as cancelled \gset
 select test.complete_next('y') as done \gset
 select is(test.standing(:'f')::text || test.broken()::text, '{"last Waiting"}{}', 'and the join fires there');
+
+-- Inclusive joins: what waits is told in the places of the new version, and is asked again
+create function pg_temp.incl(p_flows text, p_more text default '') returns text language sql as $$
+  select '<inclusiveGateway id="s" default="s_z"/>' || test.service('x') || test.service('y') || test.service('z') || '<inclusiveGateway id="j"/><endEvent id="end"/>' || p_more
+         || test.when('s>x', '${x == true}') || test.when('s>y', '${y == true}') || p_flows $$;
+select test.deploy('incl', pg_temp.incl(test.flows('start>s', 's>z', 'x>j', 'y>j', 'z>j', 'j>end'))) \gset
+select test.start('incl', '{"x": true, "y": true}') as i \gset
+select test.complete_next('x') as done \gset
+select test.deploy('incl', pg_temp.incl(test.flows('j>end', 'z>j', 'y>j', 'x>j', 'start>s', 's>z'))) \gset
+select test.deploy('incl', pg_temp.incl(test.flows('start>s', 's>z', 'x>j', 'y>m', 'm>j', 'z>j', 'j>end'), '<task id="m"/>')) \gset
+select is(pg_temp.migrate(:'i', 2), '1 2 []', 'an inclusive join that waits, with the same flows in another order');
+select is(test.standing(:'i')::text || test.broken()::text, '{"j Waiting","y Waiting"}{}', 'goes on waiting');
+select is(pg_temp.refusals(:'i', 3), 'BP422 ["FlowsDiffer"]', 'with other flows it is refused');
+select test.complete_next('y') as done \gset
+select is(test.status(:'i') || test.broken()::text, 'Completed{}', 'and fires with what came');
 
 -- C15: a multi-instance sub-process with a boundary event, and sub-processes in general
 create function pg_temp.house(p_inner text, p_more text default '') returns text language sql as $$
