@@ -1136,7 +1136,8 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
+   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
+   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1148,6 +1149,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
@@ -1651,6 +1653,81 @@ as $$
                                nullif(btrim(p_extensions #>> '{zeebe:script,resultVariable}'), '')),
     'scriptFormat', coalesce(nullif(btrim(p_attributes ->> 'scriptFormat'), ''), case when p_extensions ? 'zeebe:script' then 'feel' end),
     'script', coalesce(nullif(btrim(p_extensions ->> 'script'), ''), nullif(btrim(p_extensions #>> '{zeebe:script,expression}'), '')))), '{}')
+$$;
+
+-- from 20_catalog/drawn_loop.sql
+-- Compiles loop characteristics, in the words of the standard, of ours, and of Camunda 7, Flowable and Zeebe.
+-- p_children: text or name of the elements inside, by tag. Returns: spec {mode Parallel|Sequential|Loop, base, counter, element, into, before, maximum, and
+--           {tree, source} of collection, cardinality, until, while, output; names of what the last three ask}; or problem with hint.
+create or replace function bpm_core.drawn_loop(p_tag text, p_attributes jsonb, p_children jsonb, p_extensions jsonb, out spec jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_zeebe jsonb := p_extensions -> 'zeebe:loopCharacteristics';
+  v_part  record;
+  v_tree  jsonb;
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    spec := jsonb_build_object('mode', 'Loop', 'base', 0, 'counter', 'loopCounter', 'maximum', nullif(btrim(p_attributes ->> 'loopMaximum'), ''),
+      'before', case when lower(btrim(p_attributes ->> 'testBefore')) in ('true', '1') and p_children ? 'loopCondition' then true end,
+      'while', nullif(btrim(p_children ->> 'loopCondition'), ''));
+  else
+    spec := jsonb_build_object(
+      'mode', case when lower(btrim(p_attributes ->> 'isSequential')) in ('true', '1') then 'Sequential' else 'Parallel' end,
+      'base', case when v_zeebe is null then 0 else 1 end, 'counter', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementIndexVariable'), 'loopCounter'),
+      'collection', coalesce(bpm_core.vendor_attribute(p_attributes, 'collection'), v_zeebe ->> 'inputCollection', p_children ->> 'loopDataInputRef'),
+      'cardinality', nullif(btrim(p_children ->> 'loopCardinality'), ''), 'until', nullif(btrim(p_children ->> 'completionCondition'), ''),
+      'element', coalesce(bpm_core.vendor_attribute(p_attributes, 'elementVariable'), nullif(btrim(v_zeebe ->> 'inputElement'), ''), p_children ->> 'inputDataItem'),
+      'into', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputCollection'), nullif(btrim(v_zeebe ->> 'outputCollection'), ''), p_children ->> 'loopDataOutputRef'),
+      'output', coalesce(bpm_core.vendor_attribute(p_attributes, 'outputElement'), nullif(btrim(v_zeebe ->> 'outputElement'), ''), p_children ->> 'outputDataItem'));
+  end if;
+  spec := jsonb_strip_nulls(spec);
+  select l.problem, l.hint into problem, hint from bpm_core.loop_problem(p_tag, spec, p_extensions) l;
+  if problem is not null then
+    return;
+  end if;
+  for v_part in
+    select k.name, k.drawn, spec ->> k.name as source
+      from (values ('collection', 'collection'), ('cardinality', 'loopCardinality'), ('until', 'completionCondition'), ('while', 'loopCondition'),
+                   ('output', 'output element')) k(name, drawn)
+     where spec ? k.name
+  loop
+    select e.tree, e.problem || coalesce(format(' (position %s)', e.at), '') into v_tree, problem from bpm_core.compile_expression(v_part.source, false) e;
+    if problem is not null then
+      problem := format('its %s %s cannot be read: %s', v_part.drawn, quote_literal(left(v_part.source, 200)), problem);
+      return;
+    end if;
+    spec := spec || jsonb_build_object(v_part.name, jsonb_build_object('tree', v_tree, 'source', v_part.source));
+  end loop;
+  if spec ? 'output' then
+    spec := jsonb_set(spec, '{output}', spec -> 'output' || bpm_core.output_names(spec #> '{output,tree}', array[spec ->> 'element', spec ->> 'counter']));
+  end if;
+  spec := spec || jsonb_build_object('names', bpm_core.output_names(jsonb_build_array(spec -> 'until', spec -> 'while', spec -> 'output'), '{}') -> 'names');
+end
+$$;
+
+-- from 20_catalog/drawn_loops.sql
+-- What the drawing says of every activity that is done more than once.
+-- Returns:  one row per element with loop characteristics: its position, the spec for workflow_node.expressions, or problem and hint.
+create or replace function bpm_core.drawn_loops(p_elements bpm_core.bpmn_element[])
+returns table (owner_pos integer, spec jsonb, problem text, hint text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select l.pos, l.parent, l.tag, l.attributes from unnest(p_elements) l where l.space = 'bpmn' and l.tag like '%LoopCharacteristics'),
+  child as (
+    select c.parent, jsonb_object_agg(c.tag, coalesce(nullif(c.body, ''), c.attributes ->> 'name', c.id)) as children
+      from unnest(p_elements) c
+      join loop l on l.pos = c.parent
+     where c.space = 'bpmn'
+     group by c.parent)
+  select l.parent, case when d.problem is null then d.spec end, d.problem, d.hint
+    from (select distinct on (l.parent) l.* from loop l order by l.parent, l.pos) l
+    left join child c on c.parent = l.pos
+    left join bpm_core.bpmn_extensions(p_elements) x on x.owner_pos = l.pos
+   cross join lateral bpm_core.drawn_loop(l.tag, l.attributes, coalesce(c.children, '{}'), coalesce(x.extensions, '{}')) d
 $$;
 
 -- from 20_catalog/drawn_mappings.sql
@@ -2490,7 +2567,7 @@ as $$
      cross join lateral (
        select string_agg(coalesce(x.value ->> 'target', '') || case when x.value ? 'script' then ' (a script, or nested)' else '' end, ', ' order by x.n) as names
          from jsonb_array_elements(n.extensions -> 'mappings') with ordinality x(value, n)
-        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, n.event))) m
+        where x.value ? 'script' or x.value ->> 'direction' <> all (bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end))) m
      where n.extensions ? 'mappings' and m.names is not null and not (n.tag = 'callActivity' and n.extensions ? 'zeebe:ioMapping')  -- drawn_calls reads those
     union all
     select 'ScriptIgnored', format('%s runs no script; it is a task of type %s for a worker, which finds the script in its headers.',
@@ -2556,6 +2633,25 @@ as $$
            case when l.throws then format('Nothing leads to %s.', l.label) else format('%s has no outgoing flow and is no end event.', l.label) end, l.node_id, null, 'Connect or remove it.')
     from link l
    where case when l.throws then l.incoming else l.outgoing end = 0
+$$;
+
+-- from 20_catalog/find_loop_faults.sql
+-- What is wrong about multi-instance and loop activities.
+create or replace function bpm_core.find_loop_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.node_id, n.tag, n.kind, bpm_core.element_label(n.tag, n.node_id, n.name) as label, d.problem, d.hint
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.kind is not null)
+  select bpm_core.fault('InvalidLoop', format('%s: %s.', n.label, n.problem), n.node_id, null, n.hint)
+    from node n where n.problem is not null
+  union all
+  select bpm_core.fault('InvalidLoop', format('%s can be neither multi-instance nor a loop.', n.label), n.node_id, null, 'Only activities can; put an event sub-process into one.')
+    from node n where n.kind = 'EventSubProcess' or n.tag ~ '(Event|Gateway)$'
 $$;
 
 -- from 20_catalog/find_own_misused.sql
@@ -2731,7 +2827,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
@@ -2875,13 +2971,11 @@ as $$
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
-             when n.loop = 'standardLoopCharacteristics' then ' is a loop activity, which is not executed.'
-             when n.loop is not null then ' is multi-instance, which is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
              else ' is a compensation handler, which is not executed.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.loop is not null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -3396,6 +3490,61 @@ begin
 end
 $$;
 
+-- from 20_catalog/loop_node.sql
+-- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
+create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := bpm_core.plain_node(
+    p_activity, p_node_id, p_tag, case when p_spec ->> 'mode' = 'Loop' then 'StandardLoop' else 'MultiInstance' end::bpm_core.node_kind,
+    p_activity.scope_id, p_activity.incoming, p_activity.outgoing);
+begin
+  v_node.name := p_activity.name;
+  v_node.default_ref := p_activity.default_ref;
+  v_node.conditional := p_activity.conditional;
+  v_node.expressions := jsonb_build_object('loop', p_spec);
+  return v_node;
+end
+$$;
+
+-- from 20_catalog/loop_problem.sql
+-- What is wrong about loop characteristics before their expressions are looked at.
+-- p_spec: as in drawn_loop, with the texts as drawn. Returns: problem, to be read behind the name of the activity, and hint; null: nothing.
+create or replace function bpm_core.loop_problem(p_tag text, p_spec jsonb, p_extensions jsonb, out problem text, out hint text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := (select n.name from unnest(array['element', 'into', 'counter']) k(key) cross join lateral (select p_spec ->> k.key as name) n
+                   where n.name ~ '[$#]\{|^\s*=' limit 1);
+begin
+  if p_tag = 'standardLoopCharacteristics' then
+    if p_spec ->> 'maximum' !~ '^[1-9][0-9]{0,8}$' then
+      problem := format('its loopMaximum %s is no number from 1 on', quote_literal(left(p_spec ->> 'maximum', 50)));
+    elsif not p_spec ?| array['while', 'maximum'] then
+      problem := 'it is a loop with neither a condition nor a maximum, and would never end';
+      hint := 'Give it a loopCondition, which goes on while it is true, or a loopMaximum.';
+    end if;
+  elsif not p_spec ?| array['collection', 'cardinality'] then
+    problem := 'it is multi-instance, but says neither over what nor how often';
+    hint := 'Give it a collection (bpm:collection="items", camunda:collection, zeebe:loopCharacteristics) or a loopCardinality.';
+  elsif p_spec ?& array['collection', 'cardinality'] then
+    problem := 'it is multi-instance over a collection and by a number; which of them counts is not said';
+    hint := 'Remove one.';
+  elsif p_spec ? 'into' <> p_spec ? 'output' then
+    problem := 'its output collection and its output element belong together, and one of them is missing';
+  elsif p_extensions ? 'flowable:variableAggregation' then
+    problem := 'its variable aggregation is not executed';
+    hint := 'Use bpm:outputCollection and bpm:outputElement.';
+  elsif v_name is not null then
+    problem := format('%s must be the name of a variable', quote_literal(left(v_name, 200)));
+  end if;
+end
+$$;
+
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -3476,14 +3625,14 @@ end
 $$;
 
 -- from 20_catalog/mapped_directions.sql
--- The directions of mappings that are executed at an element.
+-- The directions of mappings that are executed at an element. p_event: of a sub-process that an event begins, anything; of any other, null.
 -- Returns:  {in,out}, {in}, {out} or {}.
 create or replace function bpm_core.mapped_directions(p_tag text, p_event text)
 returns text[]
 language sql immutable parallel safe
 as $$
   select case
-    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') then '{in,out}'::text[]
+    when p_tag in ('serviceTask', 'userTask', 'scriptTask', 'businessRuleTask') or (p_tag in ('subProcess', 'transaction') and p_event is null) then '{in,out}'::text[]
     when p_tag = 'sendTask' or (p_tag in ('intermediateThrowEvent', 'endEvent') and p_event = 'message') then '{in}'
     when p_tag = 'receiveTask' or (p_tag in ('intermediateCatchEvent', 'boundaryEvent') and p_event = 'message') then '{out}'
     else '{}' end
@@ -3661,6 +3810,21 @@ as $$
                                             when '/' then 'divide' when '%' then 'remainder' else 'power' end) end
 $$;
 
+-- from 20_catalog/output_names.sql
+-- Which variables the output element of a multi-instance is made of, besides those each item has anyway.
+-- Returns:  jsonb {names, simple: it is one path and nothing else}.
+create or replace function bpm_core.output_names(p_tree jsonb, p_known text[])
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_build_object('simple', p_tree ->> 'op' in ('path', 'member'), 'names', coalesce(jsonb_agg(distinct n.name), '[]'))
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path') p(path)
+   cross join lateral (select p.path ->> 0 as name) n
+   where n.name is not null and n.name <> all (array_remove(p_known, null))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', n.name))
+$$;
+
 -- from 20_catalog/own_attributes.sql
 -- The attributes of our own namespace that mean something on an element.
 create or replace function bpm_core.own_attributes(p_tag text)
@@ -3679,6 +3843,7 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;
@@ -4009,6 +4174,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value
@@ -4581,6 +4751,29 @@ begin
 end
 $$;
 
+-- from 20_catalog/put_in_loop.sql
+-- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
+-- p_around: the node the activity is put into; p_host: the one its host is put into.
+create or replace function bpm_core.put_in_loop(p_node bpm_core.draft_node, p_around text, p_host text)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_node;
+begin
+  if p_around is not null then
+    v_node.scope_id := p_around;
+    v_node.default_ref := null;
+    v_node.incoming := 1;
+    v_node.outgoing := 1;
+    v_node.conditional := 0;
+  end if;
+  v_node.attached_to := coalesce(p_host, v_node.attached_to);
+  return v_node;
+end
+$$;
+
 -- from 20_catalog/put_inside.sql
 -- A node of a process as it is inside of the body of that (wrap_bodies): what stood at the root stands in the body, but for the start events.
 create or replace function bpm_core.put_inside(p_node bpm_core.draft_node, p_process_pos integer, p_body text)
@@ -4925,7 +5118,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -4953,7 +5147,12 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
 -- from 20_catalog/round_half_even.sql
@@ -5403,6 +5602,51 @@ begin
 end
 $$;
 
+-- from 20_catalog/wrap_loops.sql
+-- Puts every activity that is multi-instance or a loop into a node of its own, <id>:multi or <id>:loop, which the flows lead to and leave, and which its
+-- boundary events are attached to. Inside, each item goes from <id>:multi:start through the activity to <id>:multi:end.
+-- Returns:  nodes and flows, not yet lowered.
+create or replace function bpm_core.wrap_loops(
+  p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with loop as materialized (
+    select n::bpm_core.draft_node as node, n.scope_pos, n.node_id, n.pos, n.loop as tag, d.spec,
+           n.node_id || case n.loop when 'standardLoopCharacteristics' then ':loop' else ':multi' end as around
+      from unnest(p_nodes) n
+      join bpm_core.drawn_loops(p_elements) d on d.owner_pos = n.pos
+     where n.loop is not null and n.tag ~ '(Task|task|Process|callActivity|transaction)$' and n.kind <> 'EventSubProcess' and d.spec is not null),
+  node as (
+    select case when l.node_id is null and b.node_id is null then n::bpm_core.draft_node
+                else bpm_core.put_in_loop(n::bpm_core.draft_node, l.around, b.around) end as node, n.pos as ord, 0 as added
+      from unnest(p_nodes) n
+      left join loop l on l.pos = n.pos and n.loop is not null
+      left join loop b on n.tag = 'boundaryEvent' and b.scope_pos = n.scope_pos and b.node_id = n.attached_to
+    union all
+    select a.node, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.loop_node(l.node, l.around, l.tag, l.spec), 1),
+       (bpm_core.plain_node(l.node, l.around || ':start', 'startEvent', 'StartEvent', l.around, 0, 1), 2),
+       (bpm_core.plain_node(l.node, l.around || ':end', 'endEvent', 'ItemEnd', l.around, 1, 0), 3)) a(node, ord)),
+  flow as (
+    select row(f.pos, f.process_pos, f.scope_pos, f.flow_id, f.name, f.source_ref, f.target_ref, coalesce(s.around, f.source_id), coalesce(t.around, f.target_id),
+               f.is_default, f.condition_source, f.language, f.condition, f.problem, f.ord, f.condition_tree)::bpm_core.draft_flow as flow, f.pos as ord, 0 as added
+      from unnest(p_flows) f
+      left join loop s on s.scope_pos = f.scope_pos and s.node_id = f.source_id
+      left join loop t on t.scope_pos = f.scope_pos and t.node_id = f.target_id
+    union all
+    select a.flow, l.pos, a.ord
+      from loop l
+     cross join lateral (values
+       (bpm_core.plain_flow(l.node, l.around || ':in', l.around || ':start', l.node_id), 1),
+       (bpm_core.plain_flow(l.node, l.around || ':out', l.node_id, l.around || ':end'), 2)) a(flow, ord))
+  select (select coalesce(array_agg(n.node order by n.ord, n.added), '{}') from node n),
+         (select coalesce(array_agg(f.flow order by f.ord, f.added), '{}') from flow f)
+$$;
+
 -- from 20_catalog/write_condition.sql
 -- Writes a tree as a jsonpath predicate for strict mode. SQL/JSON logic has three values, so what is undecidable below stays so above,
 -- unless the other side decides alone (unknown && false, unknown || true). A comparison behind an encrypted text is undecidable.
@@ -5825,6 +6069,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.continue_loops(p_tenant_id, v_some);
+  end if;
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
@@ -6053,12 +6301,13 @@ begin
 end
 $$;
 
--- from 40_flow/begin_again.sql
--- Makes the instance of a restart, with the variables it takes along, and lets it begin.
--- Raises:   BP422 not at that node. Writes: as insert_starts; workflow_instance, history_event, audit_event, and what the nodes ahead write.
-create or replace function bpm_core.begin_again(
-  p_tenant_id text, p_from uuid, p_start bpm_core.start, p_node_id text, p_variables jsonb, p_actor text, p_reason text, p_now timestamptz)
-returns void
+-- from 40_flow/begin_loops.sql
+-- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
+-- goes on.
+-- Returns:  moving[], the tokens of the items and the hosts that go on.
+-- Writes:   multi_instance, multi_instance_part, inbox, history_event, and what open_items and finish_loops write.
+create or replace function bpm_core.begin_loops(p_plans bpm_core.loop_plan[])
+returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -6066,23 +6315,42 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_leaving bpm_core.moving[];
+  v_now   timestamptz := bpm_core.now();
+  v_plans bpm_core.loop_plan[];
 begin
-  v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables, 'restart_of', p_from));
-  perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
-    jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
-  if p_node_id is null then
-    perform bpm_core.advance_isolated(v_leaving);
-  else
-    perform bpm_core.check_placement(v_leaving[1], p_node_id);
-    perform bpm_core.place_token(v_leaving[1], p_node_id, p_actor, p_reason);
-  end if;
+  v_plans := array(
+    select p
+      from unnest(p_plans) p
+     cross join lateral (select t.state from bpm_core.token t where t.tenant_id = (p.host).tenant_id and t.id = (p.host).token_id offset 0) t
+     where t.state = 'Waiting');
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select (p.host).tenant_id, (p.host).instance_id, v_now, 'ScopeOpened', (p.host).token_id, (p.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('mode', p.mode, 'total', nullif(p.total, 2147483647)))
+    from unnest(v_plans) p;
+  insert into bpm_core.multi_instance (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, declared)
+  select (p.host).tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created, p.declared
+    from unnest(v_plans) p
+   where p.total > 0;
+  insert into bpm_core.multi_instance_part (tenant_id, host_token_id, part, items)
+  select (p.host).tenant_id, (p.host).token_id, e.part, e.items
+    from unnest(v_plans) p
+   cross join lateral (
+     select (i.ord - 1) / 1000 as part, jsonb_agg(i.value order by i.ord) as items
+       from jsonb_array_elements(p.items) with ordinality i(value, ord)
+      where (i.ord - 1) / 1000 >= p.created / 1000
+      group by (i.ord - 1) / 1000) e
+   where p.created < p.total and p.items is not null;
+  perform bpm_core.continue_later(array(select row(p.host, p.visit, null, p.mode, null, null, null, null, null, null)::bpm_core.loop_plan
+                                          from unnest(v_plans) p where p.mode = 'Parallel' and p.created < p.total));
+  return bpm_core.open_items(array(
+           select row(p.host, p.visit, p.steps, e.index, p.total, bpm_core.loop_variables(p.spec, p.declared, e.index, e.value))::bpm_core.loop_item
+             from unnest(v_plans) p
+            cross join lateral (
+              select (i.ord - 1)::integer as index, i.value from jsonb_array_elements(p.items) with ordinality i(value, ord) where i.ord <= p.created
+              union all
+              select g.i, null from generate_series(0, p.created - 1) g(i) where p.items is null) e))
+         || bpm_core.finish_loops(array(
+           select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, 0, 0, 0, 0, true)::bpm_core.loop_state from unnest(v_plans) p where p.total = 0));
 end
 $$;
 
@@ -6289,42 +6557,6 @@ begin
             || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
     leaving := leaving || bpm_core.follow_catch(v_catch);
   end loop;
-end
-$$;
-
--- from 40_flow/check_mapping.sql
--- Is this a mapping of nodes of one version to those of another?
--- Raises:   BP422 no object; a node that one of the versions does not have; two nodes mapped to one.
-create or replace function bpm_core.check_mapping(p_tenant_id text, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_why text;
-begin
-  if jsonb_typeof(p_mapping) is distinct from 'object' then
-    perform bpm_core.fail('BP422', 'The mapping must be an object {"node": "node of the new version" or null}.');
-  end if;
-  select case
-           when jsonb_typeof(m.value) not in ('string', 'null') then format('%s is mapped to %s, which is no node', m.key, m.value)
-           when o.node_id is null then format('the old version has no node %s', m.key)
-           when jsonb_typeof(m.value) = 'string' and n.node_id is null then format('the new version has no node %s', m.value #>> '{}')
-           when jsonb_typeof(m.value) = 'string' and count(*) over (partition by m.value) > 1 then format('two nodes are mapped to %s', m.value #>> '{}') end
-    into v_why
-    from jsonb_each(p_mapping) m
-    left join lateral (select o.node_id from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = m.key offset 0) o on true
-    left join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = m.value #>> '{}' offset 0) n on true
-   order by 1
-   limit 1;
-  if v_why is not null then
-    perform bpm_core.fail('BP422', format('The mapping is wrong: %s.', v_why), jsonb_build_object('mapping', p_mapping));
-  end if;
 end
 $$;
 
@@ -6626,7 +6858,7 @@ $$;
 
 -- from 40_flow/close_scopes.sql
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes and cancel_scopes.
+-- Writes:   as empty_scopes, cancel_scopes and drop_loops.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -6647,6 +6879,7 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
+  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;
 
@@ -6722,6 +6955,38 @@ begin
 end
 $$;
 
+-- from 40_flow/complete_items.sql
+-- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
+-- Writes:   token, scope, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.complete_items(p_items bpm_core.item_end[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  update bpm_core.token t
+     set node_id = (i.token).node_id, via_flow_id = (i.token).flow_id, state = 'Completed', version = t.version + 1, updated_at = v_now
+    from unnest(p_items) i
+   where t.tenant_id = (i.token).tenant_id and t.id = (i.token).token_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select (i.token).tenant_id, (i.token).instance_id, v_now, 'TokenCompleted', (i.token).token_id, (i.token).node_id, 'Completed'
+    from unnest(p_items) i;
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens - d.fewer
+    from (select (i.token).tenant_id, (i.token).instance_id, count(*)::integer as fewer from unnest(p_items) i group by 1, 2) d
+   where w.tenant_id = d.tenant_id and w.id = d.instance_id;
+  update bpm_core.scope s
+     set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
+    from unnest(p_items) i
+   where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
+end
+$$;
+
 -- from 40_flow/complete_tokens.sql
 -- Ends tokens at the nodes they arrive at, and counts them out of their instances and scopes. Whether that ends anything is for the caller.
 -- Returns:  uuid[], the scopes left without a token. Writes: token, workflow_instance (live_tokens), scope, history_event.
@@ -6748,6 +7013,79 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
+end
+$$;
+
+-- from 40_flow/continue_later.sql
+-- Leaves the items of parallel multi-instances that exceed one command to tick: one row in the inbox of the instance.
+-- Writes:   inbox.
+create or replace function bpm_core.continue_later(p_plans bpm_core.loop_plan[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
+         jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
+    from unnest(p_plans) p;
+end
+$$;
+
+-- from 40_flow/continue_loops.sql
+-- Under the instance locks: begins the next items of parallel multi-instances, 1,000 of all together, and leaves the rest to tick again. One that has ended
+-- meanwhile is passed over.
+-- Writes:   multi_instance, inbox, workflow_instance, and what open_items and the paths ahead write.
+create or replace function bpm_core.continue_loops(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_chunk constant integer := 1000;
+  v_plans bpm_core.loop_plan[];
+  v_more  bpm_core.loop_plan[];
+begin
+  v_plans := array(
+    select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
+               m.visit, t.steps, m.mode, n.spec, m.declared, m.total, m.created, null, null)::bpm_core.loop_plan
+      from unnest(p_rows) r
+     cross join lateral (select m.* from bpm_core.multi_instance m
+                          where m.tenant_id = r.tenant_id and m.host_token_id = (r.payload ->> 'host')::uuid offset 0) m
+     cross join lateral (select t.scope_id, t.steps, t.state from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = m.host_token_id offset 0) t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = r.tenant_id and w.id = m.workflow_instance_id offset 0) w
+     cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                          where n.tenant_id = r.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = m.node_id offset 0) n
+     where m.visit = (r.payload ->> 'visit')::integer and m.created < m.total and t.state = 'Waiting');
+  if cardinality(v_plans) = 0 then
+    return;
+  end if;
+  -- items: how many of each begin now.
+  v_plans := array(
+    select row(p.host, p.visit, p.steps, p.mode, p.spec, p.declared, p.total, p.created,
+               to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
+      from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
+  perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  update bpm_core.multi_instance m
+     set created = m.created + p.items::integer
+    from unnest(v_plans) p
+   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+  v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
+  if cardinality(v_more) > 0 then
+    perform bpm_core.continue_later(v_more);
+  end if;
+  perform bpm_core.advance_isolated(bpm_core.open_items(array(
+    select row(p.host, p.visit, p.steps, e.index, p.total,
+               bpm_core.loop_variables(p.spec, p.declared, e.index, bpm_core.loop_element((p.host).tenant_id, (p.host).token_id, e.index, p.spec)))::bpm_core.loop_item
+      from unnest(v_plans) p
+     cross join lateral (select g.i as index from generate_series(p.created, p.created + p.items::integer - 1) g(i)) e)));
 end
 $$;
 
@@ -6843,6 +7181,37 @@ begin
 end
 $$;
 
+-- from 40_flow/count_items.sql
+-- Counts items that have ended, one row write per host however many they are, and says which hosts are through. Of a sequence that goes on the next item
+-- is counted as begun.
+-- Returns:  loop_state[]. Writes: multi_instance.
+create or replace function bpm_core.count_items(p_items bpm_core.item_end[])
+returns bpm_core.loop_state[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_hosts bpm_core.loop_state[];
+begin
+  v_hosts := array(
+    select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
+               g.done = g.total or g.verdict = (g.mode <> 'Loop'))::bpm_core.loop_state
+      from (select (array_agg(i.host))[1] as host, min(i.visit) as visit, min(i.steps) as steps, min(i.mode) as mode, (array_agg(i.spec))[1] as spec,
+                   (array_agg(i.declared))[1] as declared, min(i.total) as total, min(i.created) as created,
+                   min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
+              from unnest(p_items) i
+             group by (i.host).token_id) g);
+  update bpm_core.multi_instance m
+     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
+    from unnest(v_hosts) h
+   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
+  return v_hosts;
+end
+$$;
+
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
@@ -6903,7 +7272,7 @@ begin
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);
@@ -6968,7 +7337,8 @@ begin
   perform bpm_core.write_audit(p_incident.tenant_id, p_actor, 'ResolveIncident', 'incident', p_incident.id::text, null, null,
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
-  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor) then
+  if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
+     or bpm_core.redo_scope_outputs(p_incident) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -7047,6 +7417,29 @@ begin
       from unnest(p_moving) m
       join bpm_core.token t on t.tenant_id = m.tenant_id and t.id = m.token_id
      where t.state not in ('Completed', 'Terminated'));
+end
+$$;
+
+-- from 40_flow/drop_loops.sql
+-- Forgets what is kept for multi-instances and loops while they go on. Where these tokens are hosts of none: nothing.
+-- Writes:   multi_instance, multi_instance_part.
+create or replace function bpm_core.drop_loops(p_tenant_id text, p_hosts uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  delete from bpm_core.multi_instance m
+   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  if found then
+    delete from bpm_core.multi_instance_part p
+     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
+     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+  end if;
 end
 $$;
 
@@ -7285,7 +7678,8 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end
@@ -7570,6 +7964,50 @@ begin
 end
 $$;
 
+-- from 40_flow/enter_item_ends.sql
+-- KIND item end: an item of a multi-instance, or a turn of a loop, is over. Sequentially the next one begins; the last one, or a completion condition
+-- that is true, lets the host go on, and what then still runs is closed. A condition that cannot be decided is an incident of the item that asked it: it stays
+-- at its end and asks again when the incident is resolved.
+-- Returns:  moving[], the tokens of the next items and the hosts that go on.
+-- Writes:   token, scope, workflow_instance, multi_instance, history_event, incident, and what close_scopes, open_items and finish_loops write.
+create or replace function bpm_core.enter_item_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_items  bpm_core.item_end[] := bpm_core.judge_items(p_arriving);
+  v_hosts  bpm_core.loop_state[];
+  v_closed uuid[];
+  v_alive  uuid[];
+begin
+  if exists (select from unnest(v_items) i where (i.trouble).code is not null) then
+    perform bpm_core.open_incidents(array(select i.trouble from unnest(v_items) i where (i.trouble).code is not null));
+    -- Judged again, since the counters the others saw had those in them.
+    return bpm_core.enter_item_ends(array(select i.token from unnest(v_items) i where (i.trouble).code is null));
+  elsif cardinality(v_items) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  perform bpm_core.complete_items(v_items);
+  v_hosts := bpm_core.count_items(v_items);
+  v_closed := array(select (h.host).token_id from unnest(v_hosts) h where h.ends and h.created > h.done);
+  if cardinality(v_closed) > 0 then
+    perform bpm_core.close_scopes((p_arriving[1]).tenant_id, v_closed);
+    -- What was closed may have held others of these hosts.
+    v_alive := array(select a.token_id from unnest(bpm_core.drop_dead(array(select h.host from unnest(v_hosts) h))) a);
+    v_hosts := array(select h from unnest(v_hosts) h where (h.host).token_id = any (v_alive));
+  end if;
+  return bpm_core.open_items(array(
+           select row(h.host, h.visit, h.steps, h.done, h.total,
+                      bpm_core.loop_variables(h.spec, h.declared, h.done, bpm_core.loop_element((h.host).tenant_id, (h.host).token_id, h.done, h.spec)))::bpm_core.loop_item
+             from unnest(v_hosts) h where not h.ends and h.mode <> 'Parallel'))
+         || bpm_core.finish_loops(array(select h from unnest(v_hosts) h where h.ends));
+end
+$$;
+
 -- from 40_flow/enter_message_catches.sql
 -- KIND message intermediate catch event and receive task: the token rests. drive opens the waits of all hops together at the end, so that
 -- the message keys are locked once and sorted.
@@ -7585,6 +8023,32 @@ as $$
 begin
   perform bpm_core.rest_tokens(p_arriving);
   return p_arriving || bpm_core.arm_boundaries(p_arriving);
+end
+$$;
+
+-- from 40_flow/enter_multi_instances.sql
+-- KIND multi-instance and standard loop: the token rests as the host of its items. What there is to do is decided once, here: the collection is frozen, and
+-- one that is no list is an incident. Nothing to do: the token goes on at once. Boundary events are armed before the first item begins.
+-- Returns:  moving[]: the message waits, the tokens of the first items, the hosts that go on.
+-- Writes:   token, multi_instance, multi_instance_part, scope, workflow_instance, inbox, history_event; subscription, timer; incident.
+create or replace function bpm_core.enter_multi_instances(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_plans bpm_core.loop_plan[];
+  v_waits bpm_core.moving[];
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  v_plans := bpm_core.plan_loops(p_arriving);
+  perform bpm_core.open_incidents(array(select p.trouble from unnest(v_plans) p where (p.trouble).code is not null));
+  v_plans := array(select p from unnest(v_plans) p where (p.trouble).code is null);
+  v_waits := bpm_core.arm_boundaries(array(select p.host from unnest(v_plans) p where p.total > 0));
+  return v_waits || bpm_core.begin_loops(v_plans);
 end
 $$;
 
@@ -7642,6 +8106,10 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then
@@ -7845,7 +8313,7 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;
 
@@ -7950,6 +8418,49 @@ begin
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
   end loop;
   return null;
+end
+$$;
+
+-- from 40_flow/finish_loops.sql
+-- Ends multi-instances and loops all items of which have ended or are closed: the outputs are gathered in order, what waited beside the host is closed, and
+-- the host goes on.
+-- Returns:  moving[], the hosts, leaving. Writes: multi_instance, multi_instance_part, token, timer, subscription, history_event, and what keep_output writes.
+create or replace function bpm_core.finish_loops(p_hosts bpm_core.loop_state[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_tenant text := ((p_hosts[1]).host).tenant_id;
+  v_hosts  uuid[];
+  v_host   bpm_core.loop_state;
+begin
+  if coalesce(cardinality(p_hosts), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  v_hosts := array(select (h.host).token_id from unnest(p_hosts) h);
+  update bpm_core.token t
+     set steps = h.steps
+    from unnest(p_hosts) h
+   where t.tenant_id = (h.host).tenant_id and t.id = (h.host).token_id and t.steps <> h.steps;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select v_tenant, (h.host).instance_id, v_now, 'ScopeCompleted', (h.host).token_id, (h.host).node_id,
+         jsonb_strip_nulls(jsonb_build_object('total', nullif(h.total, 2147483647), 'done', h.done))
+    from unnest(p_hosts) h
+   where not h.spec ? 'into';
+  foreach v_host in array p_hosts loop
+    continue when not v_host.spec ? 'into';
+    perform bpm_core.keep_output(v_host, v_now);
+  end loop;
+  perform bpm_core.drop_loops(v_tenant, v_hosts);
+  perform bpm_core.close_events(v_tenant, v_hosts);
+  return array(
+    select row((h.host).tenant_id, (h.host).instance_id, (h.host).version_id, (h.host).scope_id, (h.host).token_id, (h.host).node_id, null, null)::bpm_core.moving
+      from unnest(p_hosts) h);
 end
 $$;
 
@@ -8257,8 +8768,8 @@ declare
 begin
   with parked as materialized (
     select i.tenant_id, i.id
-      from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
-     where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
+      from bpm_core.inbox i
+     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
      order by i.id
      limit p_limit)
   update bpm_core.inbox i
@@ -8296,18 +8807,6 @@ begin
   get diagnostics v_count = row_count;
   return v_count;
 end
-$$;
-
--- from 40_flow/gateway_events.sql
--- The events behind an event-based gateway, as they would be called in the other version.
--- Returns:  text[], sorted.
-create or replace function bpm_core.gateway_events(p_tenant_id text, p_version_id uuid, p_node_id text, p_mapping jsonb)
-returns text[]
-language sql stable
-as $$
-  select array_agg(bpm_core.image_of(p_mapping, f.target_id) order by bpm_core.image_of(p_mapping, f.target_id))
-    from bpm_core.workflow_flow f
-   where f.tenant_id = p_tenant_id and f.workflow_version_id = p_version_id and f.source_id = p_node_id
 $$;
 
 -- from 40_flow/gateway_trouble.sql
@@ -8381,7 +8880,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -8515,21 +9014,6 @@ begin
 end
 $$;
 
--- from 40_flow/image_of.sql
--- The node that a node of the old version becomes: what the mapping says of it, else the one of the same id. A node that the compiler put around or
--- behind another (x:multi) goes with that one.
--- Returns:  text; null: the mapping gives it up.
-create or replace function bpm_core.image_of(p_mapping jsonb, p_node_id text)
-returns text
-language sql immutable parallel safe
-as $$
-  select case when p_mapping = '{}' then p_node_id
-              when p_mapping ? p_node_id then p_mapping ->> p_node_id
-              when p_mapping ? split_part(p_node_id, ':', 1)
-                then (p_mapping ->> split_part(p_node_id, ':', 1)) || substr(p_node_id, length(split_part(p_node_id, ':', 1)) + 1)
-              else p_node_id end
-$$;
-
 -- from 40_flow/inbox_id.sql
 -- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
 -- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
@@ -8546,11 +9030,7 @@ declare
   v_last uuid;
   v_id   uuid := bpm_core.new_id();
 begin
-  select i.id into v_last
-    from (select i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
-   where i.available_at = 'infinity'
-   order by i.id desc
-   limit 1;
+  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
   while v_id <= v_last loop
     v_id := bpm_core.new_id();
   end loop;
@@ -8674,18 +9154,98 @@ begin
   loop
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from (select w.tenant_id, w.parent_token_id from bpm_core.workflow_instance w
-               where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id offset 0) w
+        from bpm_core.workflow_instance w
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
        cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
                             where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
-       where w.parent_token_id is not null and t.state = 'Waiting');
+       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
     exit when v_host.token_id is null;
     if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
       return true;
     end if;
   end loop;
   return false;
+end
+$$;
+
+-- from 40_flow/item_trouble.sql
+-- Why an item of a multi-instance or a turn of a loop cannot end.
+-- Returns:  trouble, codes ConditionUndecidable, OutputUndecidable, OutputTooLarge; null: it can.
+create or replace function bpm_core.item_trouble(
+  p_token bpm_core.moving, p_spec jsonb, p_variables jsonb, p_verdict boolean, p_output jsonb, p_too_large boolean, p_limit bigint)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_source text;
+begin
+  if p_verdict is null then
+    v_source := coalesce(p_spec #>> '{until,source}', p_spec #>> '{while,source}');
+    return row(p_token, 'ConditionUndecidable', format('%s: the condition %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'condition', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_spec ? 'output' and p_output is null then
+    v_source := p_spec #>> '{output,source}';
+    return row(p_token, 'OutputUndecidable', format('%s: the output element %s cannot be decided.', p_token.node_id, v_source),
+               jsonb_build_object('node', p_token.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables)))::bpm_core.trouble;
+  elsif p_too_large then
+    return row(p_token, 'OutputTooLarge', format('%s: with this item the list %s exceeds the limit of %s bytes for one value.', p_token.node_id, p_spec ->> 'into', p_limit),
+               jsonb_build_object('node', p_token.node_id, 'variable', p_spec ->> 'into', 'limit', p_limit))::bpm_core.trouble;
+  end if;
+  return null;
+end
+$$;
+
+-- from 40_flow/judge_items.sql
+-- Asks the completion condition, or that of the loop, at the end of each item, in order of arrival, and takes its output. The conditions see what the item sees
+-- and the counters as they are with it.
+-- Returns:  item_end[]; with trouble (ConditionUndecidable, OutputUndecidable, OutputTooLarge) where the item cannot end.
+create or replace function bpm_core.judge_items(p_arriving bpm_core.moving[])
+returns bpm_core.item_end[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_limit bigint := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::bigint;
+begin
+  return array(
+    with item as materialized (
+      select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind)::bpm_core.moving as token,
+             row(a.tenant_id, a.instance_id, a.version_id, h.scope_id, h.id, h.node_id, null, null)::bpm_core.moving as host, a.ordinality as ord,
+             m.visit, case when m.mode = 'Loop' then x.steps else least(x.steps, h.steps + 1000) end as steps, m.mode, n.spec, m.declared, m.total, m.created,
+             m.done as before, row_number() over (partition by h.id order by a.ordinality) as nth, m.output_bytes, s.variables as own
+        from unnest(p_arriving) with ordinality a
+       cross join lateral (select s.host_token_id, s.variables from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s
+       cross join lateral (select t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) x
+       cross join lateral (select t.id, t.scope_id, t.node_id, t.steps from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = s.host_token_id offset 0) h
+       cross join lateral (select m.* from bpm_core.multi_instance m where m.tenant_id = a.tenant_id and m.host_token_id = h.id offset 0) m
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = h.node_id offset 0) n),
+    -- Of all variables only those asked for, and once per host: a large collection among them would be copied for every item.
+    asked as materialized (
+      select i.*, first_value(v.variables) over (partition by (i.host).token_id order by i.nth) || i.own as variables
+        from item i
+        left join lateral (
+          select (select coalesce(jsonb_object_agg(k.name, v.variables -> k.name), '{}')
+                    from jsonb_array_elements_text(i.spec -> 'names') k(name) where v.variables ? k.name) as variables
+            from bpm_core.token_variables((i.host).tenant_id, (i.host).instance_id, (i.host).scope_id) v
+           where i.nth = 1 and i.spec ?| array['until', 'while', 'output']) v on true),
+    judged as materialized (
+      select a.*,
+             case when a.spec ? 'until' then bpm_core.evaluate_condition(a.spec #> '{until,tree}', a.variables || bpm_core.loop_counters(a.mode, a.total, a.before + a.nth))
+                  when a.spec ? 'while' then bpm_core.evaluate_condition(a.spec #> '{while,tree}', a.variables || jsonb_build_object(a.spec ->> 'counter', a.before + a.nth))
+                  else a.mode = 'Loop' end as verdict,
+             case when a.spec ? 'output' then bpm_core.evaluate(a.spec #> '{output,tree}', a.variables) end as output
+        from asked a),
+    weighed as (
+      select j.*, j.output_bytes + sum(octet_length(j.output::text) + 2) over (partition by (j.host).token_id order by j.ord) as bytes from judged j)
+    select row(w.token, w.host, w.visit, w.steps, w.mode, w.spec, w.declared, w.total, w.created, w.before, w.verdict, w.output,
+               bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
+      from weighed w
+     order by w.ord);
 end
 $$;
 
@@ -8711,6 +9271,40 @@ begin
   on conflict (tenant_id, message_id) do nothing
   returning id into v_id;
   return v_id;
+end
+$$;
+
+-- from 40_flow/keep_output.sql
+-- Puts the outputs of all items into the output collection, in the order of the items; null for those that were closed or never begun.
+-- Writes:   scope or workflow_instance (variables), history_event.
+create or replace function bpm_core.keep_output(p_host bpm_core.loop_state, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_host  bpm_core.moving := p_host.host;
+  v_patch jsonb;
+begin
+  select jsonb_build_object(p_host.spec ->> 'into', coalesce(jsonb_agg(x.output order by x.index), '[]'))
+    into v_patch
+    from (select s.mi_index as index, s.output
+            from (select s.* from bpm_core.scope s where s.host_token_id = v_host.token_id offset 0) s
+           where s.tenant_id = v_host.tenant_id and s.visit = p_host.visit
+          union all
+          select g.i, null from generate_series(p_host.created, p_host.total - 1) g(i)) x;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  values (v_host.tenant_id, v_host.instance_id, p_now, 'ScopeCompleted', v_host.token_id, v_host.node_id,
+          jsonb_build_object('total', p_host.total, 'done', p_host.done, 'variables', v_patch) || bpm_core.local_names(v_host.tenant_id, v_host.scope_id, v_patch));
+  v_patch := bpm_core.patch_scopes(v_host.tenant_id, v_host.scope_id, v_patch);
+  if v_patch <> '{}' then
+    update bpm_core.workflow_instance w
+       set variables = w.variables || v_patch
+     where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id;
+  end if;
 end
 $$;
 
@@ -9065,6 +9659,184 @@ begin
 end
 $$;
 
+-- from 40_flow/loop_counters.sql
+-- What a completion condition may ask besides variables, in the names of Camunda 7 and of Zeebe; the item that asks is counted as completed.
+create or replace function bpm_core.loop_counters(p_mode text, p_total integer, p_done bigint)
+returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('nrOfInstances', p_total, 'nrOfCompletedInstances', p_done, 'nrOfActiveInstances', a.active,
+                            'numberOfInstances', p_total, 'numberOfCompletedInstances', p_done, 'numberOfActiveInstances', a.active,
+                            'numberOfTerminatedInstances', 0)
+    from (select case p_mode when 'Parallel' then p_total - p_done else 1 end as active) a
+$$;
+
+-- from 40_flow/loop_declared.sql
+-- Which variables every item has of its own, besides its element and counter: what its output element names. A path alone always; of a longer expression
+-- those names that are no variables yet when the multi-instance begins. Otherwise what one item wrote would be gathered for another.
+-- Returns:  jsonb object, all null.
+create or replace function bpm_core.loop_declared(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select case when not p_spec ? 'output' then '{}'::jsonb else (
+    select coalesce(jsonb_object_agg(n.name, null::text), '{}')
+      from jsonb_array_elements_text(p_spec #> '{output,names}') n(name)
+     where p_spec #> '{output,simple}' = 'true' or not p_variables ? n.name) end
+$$;
+
+-- from 40_flow/loop_element.sql
+-- The element of a frozen collection that belongs to one item.
+-- Returns:  jsonb; null when there is no collection, or the items are not told theirs.
+create or replace function bpm_core.loop_element(p_tenant_id text, p_host_id uuid, p_index integer, p_spec jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not p_spec ?& array['collection', 'element'] then
+    return null;
+  end if;
+  return (
+    select p.items -> (p_index % 1000)
+      from bpm_core.multi_instance_part p
+     where p.tenant_id = p_tenant_id and p.host_token_id = p_host_id and p.part = p_index / 1000);
+end
+$$;
+
+-- from 40_flow/loop_total.sql
+-- How many items there are, from what the expressions of a multi-instance or loop gave (loop_value).
+-- Returns:  integer, 0 to pass; 2147483647 of a loop without a maximum; null when it cannot be said.
+create or replace function bpm_core.loop_total(p_spec jsonb, p_value jsonb)
+returns integer
+language sql immutable
+as $$
+  select case
+    when p_spec ? 'collection' then case jsonb_typeof(p_value) when 'array' then jsonb_array_length(p_value) end
+    when p_spec ? 'cardinality' then case
+      when jsonb_typeof(p_value) <> 'number' then null
+      when p_value::numeric between 0 and 2147483646 and p_value::numeric = trunc(p_value::numeric) then p_value::integer end
+    when p_spec ? 'before' and p_value is distinct from 'true' then case when p_value = 'false' then 0 end
+    else coalesce((p_spec ->> 'maximum')::integer, 2147483647)
+  end
+$$;
+
+-- from 40_flow/loop_trouble.sql
+-- Why a multi-instance or loop cannot begin, with the values seen.
+-- p_needed: live tokens its instance would have with all items. Returns: trouble, codes InvalidCollection, TooManyInstances, ConditionUndecidable; null: it can.
+create or replace function bpm_core.loop_trouble(p_host bpm_core.moving, p_spec jsonb, p_value jsonb, p_variables jsonb, p_total integer, p_needed numeric)
+returns bpm_core.trouble
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit  constant integer := 150000;
+  v_what   text := case when p_spec ? 'collection' then 'collection' when p_spec ? 'cardinality' then 'cardinality' else 'while' end;
+  v_source text := p_spec #>> array[v_what, 'source'];
+  v_gave   text := case when p_value is null then 'cannot be decided' else format('gives %s (%s)', left(p_value::text, 200), jsonb_typeof(p_value)) end;
+  v_detail jsonb;
+begin
+  if p_total is not null and v_what = 'while' or p_total <= v_limit and coalesce(p_needed, 0) <= v_limit then
+    return null;
+  end if;
+  v_detail := jsonb_build_object('node', p_host.node_id, 'expression', v_source, 'seen', bpm_core.describe_condition(v_source, p_variables));
+  if v_what = 'while' then
+    return row(p_host, 'ConditionUndecidable', format('Loop %s: the condition %s cannot be decided.', p_host.node_id, v_source), v_detail)::bpm_core.trouble;
+  elsif p_total is null and not (v_what = 'cardinality' and jsonb_typeof(p_value) = 'number' and p_value::text !~ '^-|\.') then
+    return row(p_host, 'InvalidCollection', format('Multi-instance %s: %s %s, which is no %s.', p_host.node_id, v_source, v_gave,
+                 case v_what when 'collection' then 'list' else 'whole number from 0 on' end),
+               v_detail || jsonb_build_object('type', coalesce(jsonb_typeof(p_value), 'undecidable')))::bpm_core.trouble;
+  end if;
+  return row(p_host, 'TooManyInstances', format('Multi-instance %s: %s items, and at most %s tokens may live in one instance.', p_host.node_id,
+               coalesce(p_total::text, left(p_value::text, 50)), v_limit),
+             v_detail - 'seen' || jsonb_build_object('total', coalesce(to_jsonb(p_total), p_value), 'tokens', p_needed, 'limit', v_limit))::bpm_core.trouble;
+end
+$$;
+
+-- from 40_flow/loop_value.sql
+-- What decides how often an activity is done: its collection, its number, or of a loop that asks before its first turn the verdict.
+-- Returns:  jsonb; SQL NULL is undecidable, and of a loop that asks nothing.
+create or replace function bpm_core.loop_value(p_spec jsonb, p_variables jsonb)
+returns jsonb
+language sql volatile
+as $$
+  select case
+    when p_spec ? 'collection' then bpm_core.evaluate(p_spec #> '{collection,tree}', p_variables)
+    when p_spec ? 'cardinality' then bpm_core.evaluate(p_spec #> '{cardinality,tree}', p_variables)
+    when p_spec ? 'before' then to_jsonb(bpm_core.evaluate_condition(p_spec #> '{while,tree}', p_variables || jsonb_build_object(p_spec ->> 'counter', 0)))
+  end
+$$;
+
+-- from 40_flow/loop_variables.sql
+-- What is declared in the scope of one item: its counter, its element, and the names its output is made of.
+create or replace function bpm_core.loop_variables(p_spec jsonb, p_declared jsonb, p_index integer, p_element jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select p_declared || jsonb_build_object(p_spec ->> 'counter', p_index + (p_spec ->> 'base')::integer)
+         || case when p_spec ? 'element' and p_element is not null then jsonb_build_object(p_spec ->> 'element', p_element) else '{}'::jsonb end
+$$;
+
+-- from 40_flow/map_scope_outputs.sql
+-- Applies the output mappings of sub-processes whose scopes have just ended: they see what the scope declared. The patch goes to the scopes around and
+-- to the workflow, as if a step after the sub-process had brought it. One that cannot be evaluated stops the host; resolving maps again.
+-- p_leaving: the hosts, leaving. Returns: moving[], those that may leave.
+-- Writes:   scope, workflow_instance, history_event; token, incident.
+create or replace function bpm_core.map_scope_outputs(p_tenant_id text, p_leaving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_stopped bpm_core.trouble[] := array[]::bpm_core.trouble[];
+  r_host    record;
+  r_mapped  record;
+begin
+  -- One by one, for a patch changes what the next mapping sees.
+  for r_host in
+    select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, l.node_id, l.flow_id, l.kind)::bpm_core.moving as token, n.outputs, s.id as ended
+      from unnest(p_leaving) with ordinality l(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, n)
+     cross join lateral (select n.expressions -> 'outputs' as outputs from bpm_core.workflow_node n
+                          where n.tenant_id = l.tenant_id and n.workflow_version_id = l.version_id and n.node_id = l.node_id offset 0) n
+     cross join lateral (
+       select x.id
+         from (select s.id, s.node_id from bpm_core.scope s where s.host_token_id = l.token_id offset 0) x
+        where x.node_id = l.node_id
+        order by x.id desc
+        limit 1) s
+     where n.outputs is not null
+     order by l.n
+  loop
+    select m.mapped, m.problem, m.detail
+      into r_mapped
+      from bpm_core.token_variables(p_tenant_id, (r_host.token).instance_id, r_host.ended) v
+     cross join lateral bpm_core.map_values(r_host.outputs, v.variables) m;
+    if r_mapped.problem is not null then
+      v_stopped := v_stopped || bpm_core.task_trouble(r_host.token, r_mapped.problem, r_mapped.detail || jsonb_build_object('ended', r_host.ended));
+    else
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, detail)
+      values (p_tenant_id, (r_host.token).instance_id, bpm_core.now(), 'VariablesSet', (r_host.token).node_id,
+              jsonb_build_object('variables', r_mapped.mapped, 'scope', r_host.ended)
+              || bpm_core.local_names(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped));
+      update bpm_core.workflow_instance w
+         set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, (r_host.token).scope_id, r_mapped.mapped)
+       where w.tenant_id = p_tenant_id and w.id = (r_host.token).instance_id;
+    end if;
+  end loop;
+  if cardinality(v_stopped) = 0 then
+    return p_leaving;
+  end if;
+  perform bpm_core.open_incidents(v_stopped);
+  return array(select l from unnest(p_leaving) l where l.token_id <> all (array(select (x.token).token_id from unnest(v_stopped) x)));
+end
+$$;
+
 -- from 40_flow/match_buffered.sql
 -- Gives fresh waits the messages buffered for their keys, oldest first, one each. The keys are locked.
 -- Writes:   message, inbox.
@@ -9193,554 +9965,6 @@ begin
 end
 $$;
 
--- from 40_flow/migrate_instance.sql
--- Under the lock: pins a workflow instance to another version and takes what is open in it along, as its items say.
--- Writes:   history_event, instance_migration, workflow_instance, and what the functions named write.
-create or replace function bpm_core.migrate_instance(
-  p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text, p_reason text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  -- Rows of history before this one are read by the old graph.
-  with noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-    values (p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', p_actor,
-            jsonb_strip_nulls(jsonb_build_object('from', p_from, 'to', p_to, 'mapping', p_mapping, 'reason', p_reason)))
-    returning seq)
-  insert into bpm_core.instance_migration (tenant_id, workflow_instance_id, seq, from_version_id, to_version_id, migrated_at)
-  select p_tenant_id, p_instance_id, n.seq, p_from, p_to, v_now
-    from noted n;
-  update bpm_core.workflow_instance w
-     set workflow_version_id = p_to, role_version_id = v.owner_role_version_id, lock_version = w.lock_version + 1
-    from bpm_core.workflow_version v
-   where w.tenant_id = p_tenant_id and w.id = p_instance_id and v.tenant_id = w.tenant_id and v.id = p_to;
-  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_items, p_actor);
-  perform bpm_core.migrate_waits(p_tenant_id, p_items);
-  perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
-  perform bpm_core.migrate_joins(p_tenant_id, p_instance_id, p_to);
-  perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
-  -- What was opened is held like the rest, should the instance be suspended.
-  perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
-  -- In the new graph a join may have nothing left to wait for, and a condition may hold.
-  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
-  perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
-end
-$$;
-
--- from 40_flow/migrate_joins.sql
--- Under the lock: what waits at inclusive joins in the terms of the new version: the places of their flows may be others there. What could block them
--- is looked for anew.
--- Writes:   inclusive_join.
-create or replace function bpm_core.migrate_joins(p_tenant_id text, p_instance_id uuid, p_to uuid)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  update bpm_core.inclusive_join j
-     set blocked_by = null,
-         filled = (
-           select bit_or(set_bit(repeat('0', f.flows)::bit varying, f.place - f.first_place, (a.flow_id is not null)::integer))
-             from bpm_core.inclusive_flow f
-             left join bpm_core.parallel_join_arrival a
-               on a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id and a.node_id = j.node_id
-              and a.flow_id = f.flow_id and a.round = j.round
-            where f.tenant_id = j.tenant_id and f.workflow_version_id = p_to and f.node_id = j.node_id)
-   where j.tenant_id = p_tenant_id and j.workflow_instance_id = p_instance_id and j.waiting > 0;
-end
-$$;
-
--- from 40_flow/migrate_locked.sql
--- Under the locks: moves one process to another version, unless something speaks against it.
--- Returns:  from_version; changes: what was renamed, closed or opened; refusals: null when it was moved.
--- Raises:   as migration_targets. Writes: as migrate_process.
-create or replace function bpm_core.migrate_locked(
-  p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb, p_actor text, p_reason text,
-  out from_version integer, out changes jsonb, out refusals jsonb)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_target record;
-  v_target uuid;
-  v_items  bpm_core.migration_item[];
-  v_all    bpm_core.migration_item[] := array[]::bpm_core.migration_item[];
-begin
-  select v.version into from_version
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  for r_target in
-    select t.*, array(select i from bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i) as items
-      from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-     order by t.instance_id
-  loop
-    v_items := r_target.items;
-    v_all := v_all || v_items;
-    v_target := r_target.to_process_version_id;
-    refusals := coalesce(refusals, '[]') || coalesce(bpm_core.refusals_of(v_items), '[]');
-  end loop;
-  refusals := nullif(refusals, '[]');
-  changes := (
-    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', i.node_id, 'to', i.to_node_id, 'action', i.action))), '[]')
-      from unnest(v_all) i where i.action <> 'keep');
-  if refusals is not null or from_version = p_to_version then
-    return;
-  end if;
-  for r_target in
-    select * from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t order by t.instance_id
-  loop
-    v_items := array(select i from bpm_core.migration_items(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping) i);
-    perform bpm_core.migrate_instance(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping, v_items, p_actor, p_reason);
-  end loop;
-  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
-  update bpm_core.process_instance p
-     set process_version_id = v_target, version = p.version + 1, updated_at = bpm_core.now()
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  perform bpm_core.write_audit(p_tenant_id, p_actor, 'MigrateProcess', 'process_instance', p_process_instance_id::text, null, p_reason,
-    jsonb_build_object('from_version', from_version, 'to_version', p_to_version, 'mapping', p_mapping));
-end
-$$;
-
--- from 40_flow/migrate_process.sql
--- Moves a process instance to another version of its process, as bpm.plan_migration shows it. All or nothing, in one transaction; what would strand
--- something is refused. Tasks get the task version, type and attempts of the new version; tasks in hand stay in hand; timers keep their due time.
--- Returns:  one row: process_instance_id, from_version, to_version, changes (what was renamed, closed or opened, as jsonb); moving to the version it has does nothing.
--- Raises:   BP403, BP404, BP409 it has ended, BP422 refused (detail: all refusals), a wrong mapping, a reason too long.
--- Writes:   workflow_instance, process_instance, instance_migration, token, scope, subscription, timer, task_instance, approval_record, incident,
---           history_event, audit_event. Locks: all workflow instances of the process.
-create or replace function bpm.migrate_process(
-  p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_reason text default null, p_actor text default null,
-  p_tenant_id text default '')
-returns table (process_instance_id uuid, from_version integer, to_version integer, changes jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor    text;
-  v_refusals jsonb;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
-  select m.from_version, m.changes, m.refusals into from_version, changes, v_refusals
-    from bpm_core.migrate_locked(p_tenant_id, p_process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-  if v_refusals is not null then
-    perform bpm_core.fail('BP422', format('Process instance %s cannot be moved to version %s: %s', p_process_instance_id, p_to_version,
-                                          (v_refusals -> 0 ->> 'node') || ', ' || (v_refusals -> 0 ->> 'message')
-                                          || case when jsonb_array_length(v_refusals) > 1 then format(' (and %s more)', jsonb_array_length(v_refusals) - 1) else '' end || '.'),
-      jsonb_build_object('refusals', v_refusals), 'bpm.plan_migration() lists everything; the mapping or moving tokens may help.');
-  end if;
-  process_instance_id := p_process_instance_id;
-  to_version := p_to_version;
-  return next;
-end
-$$;
-
--- from 40_flow/migrate_processes.sql
--- Moves process instances of one version to another, at most p_limit of them, in the order of their ids after p_after; for many: call again with the
--- last id until fewer come back. Those that are refused stay as they are and say why; the others are moved, all in one transaction.
--- Returns:  one row per instance looked at: process_instance_id, outcome (Done, Rejected), changes, refusals.
--- Raises:   BP403, BP404 no such process or version, BP422 limit not 1 to 1000, a wrong mapping, a reason too long.
--- Writes:   as migrate_process. Locks: all workflow instances of these processes, waited for.
-create or replace function bpm.migrate_processes(
-  p_code text, p_from_version integer, p_to_version integer, p_mapping jsonb default '{}', p_limit integer default 100, p_after uuid default null,
-  p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, outcome bpm.outcome, changes jsonb, refusals jsonb)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor     text;
-  v_version   uuid;
-  v_processes uuid[];
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
-  select v.id into v_version
-    from bpm_core.process_definition d
-    join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id
-   where d.code = p_code and d.tenant_id = p_tenant_id;
-  if v_version is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', coalesce(p_code, 'null'), coalesce(p_from_version::text, 'null')), null,
-      'See the view bpm.definition.');
-  end if;
-  v_processes := array(
-    select p.id
-      from bpm_core.process_instance p
-     where p.tenant_id = p_tenant_id and p.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') and p.process_version_id = v_version
-       and p.status in ('Running', 'Suspended')
-     order by p.id
-     limit p_limit);
-  perform bpm_core.lock_instances(p_tenant_id, array(
-    select w.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = k.id offset 0) w
-     where w.tenant_id = p_tenant_id));
-  -- Some may have ended, or been moved, while they were waited for.
-  for process_instance_id in
-    select p.id
-      from unnest(v_processes) k(id)
-     cross join lateral (select p.id, p.status, p.process_version_id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = k.id offset 0) p
-     where p.status in ('Running', 'Suspended') and p.process_version_id = v_version
-     order by p.id
-  loop
-    select m.changes, m.refusals into changes, refusals
-      from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
-    outcome := case when refusals is null then 'Done' else 'Rejected' end::bpm.outcome;
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migrate_tokens.sql
--- Under the lock: puts live tokens on the nodes of the new version, with the scopes they are hosts of, their approvals and open incidents.
--- Writes:   token, scope, approval_record, incident, history_event.
-create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[], p_actor text)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_now timestamptz := bpm_core.now();
-begin
-  with moved as (
-    update bpm_core.token t
-       set node_id = i.to_node_id, version = t.version + 1, updated_at = v_now,
-           via_flow_id = (select f.flow_id from bpm_core.workflow_flow f
-                           where f.flow_id = t.via_flow_id and f.workflow_version_id = p_to and f.tenant_id = t.tenant_id and f.target_id = i.to_node_id)
-      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'token' offset 0) i
-     where t.tenant_id = i.tenant_id and t.id = i.id
-    returning t.id, t.state, i.node_id, i.to_node_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
-  select p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', m.id, m.to_node_id, m.state::text, p_actor, jsonb_build_object('node', m.node_id)
-    from moved m
-   where m.node_id <> m.to_node_id;
-  update bpm_core.scope s
-     set node_id = i.to_node_id
-    from unnest(p_items) i
-   where i.kind = 'token' and i.action = 'rename' and s.host_token_id = i.id and s.tenant_id = p_tenant_id and s.state = 'Open';
-  update bpm_core.approval_record a
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where a.workflow_instance_id = p_instance_id and a.token_id = i.id and a.tenant_id = p_tenant_id and a.node_id = i.node_id;
-  update bpm_core.incident n
-     set node_id = i.to_node_id
-    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
-   where n.workflow_instance_id = p_instance_id and n.token_id = i.id and n.tenant_id = p_tenant_id and n.state = 'Open';
-end
-$$;
-
--- from 40_flow/migrate_waits.sql
--- Under the lock: renames the events that tokens wait for, and closes those that are given up.
--- Writes:   subscription, timer, history_event.
-create or replace function bpm_core.migrate_waits(p_tenant_id text, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  update bpm_core.subscription s
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'wait' and i.action = 'rename' offset 0) i
-   where s.tenant_id = i.tenant_id and s.id = i.id;
-  update bpm_core.timer m
-     set node_id = i.to_node_id
-    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'timer' and i.action = 'rename' offset 0) i
-   where m.tenant_id = i.tenant_id and m.id = i.id;
-  with given_up as materialized (
-    select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'close'),
-  cancelled as (
-    update bpm_core.timer m
-       set status = 'Cancelled'
-      from given_up g
-     where m.tenant_id = g.tenant_id and m.id = g.id and g.kind = 'timer'
-    returning m.workflow_instance_id, m.id, m.token_id, m.node_id),
-  closed as (
-    update bpm_core.subscription s
-       set state = 'Closed'
-      from given_up g
-     where s.tenant_id = g.tenant_id and s.id = g.id and g.kind = 'wait'
-    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
-    from cancelled c
-  union all
-  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
-         jsonb_build_object('subscription', c.id, 'name', c.name)
-    from closed c;
-end
-$$;
-
--- from 40_flow/migration_events.sql
--- The boundary events and event sub-processes that another version adds to where tokens rest: they are opened there. Those that had a counterpart in the
--- old version are not: what fired once is not armed again.
--- Returns:  migration_item rows of kind event; id is null.
-create or replace function bpm_core.migration_events(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'event', null::uuid, t.id, null, n.node_id, 'open',
-         case when t.state = 'Failed' then 'TokenFailed' end,
-         format('new at %s', n.attached_to)
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select n.node_id, n.kind, n.attached_to from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.attached_to = bpm_core.image_of(p_mapping, t.node_id) offset 0) n
-   where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')
-     and n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary')
-     and not exists (
-       select
-         from bpm_core.workflow_node o
-        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.attached_to = t.node_id
-          and bpm_core.image_of(p_mapping, o.node_id) = n.node_id);
-end
-$$;
-
--- from 40_flow/migration_items.sql
--- Everything open in an instance with what becomes of it in another version; a code says why it cannot be. What the plan shows is what is done.
--- Returns:  migration_item rows.
-create or replace function bpm_core.migration_items(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select i.kind, i.id, i.token_id, i.node_id, i.to_node_id, i.action, i.code, coalesce(m.message, i.message)
-    from (select * from bpm_core.migration_tokens(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_waits(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_events(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
-          union all
-          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
-    left join (values
-      ('NodeMissing', 'the new version has no such node, and the mapping names none'),
-      ('KindDiffers', 'it is another kind of element there'),
-      ('ScopeDiffers', 'it lies in another sub-process there'),
-      ('HostDiffers', 'it is attached to another activity there'),
-      ('BodyDiffers', 'its multi-instance or loop is defined otherwise there'),
-      ('FlowMissing', 'the flow by which it is to reach the join is missing there'),
-      ('EventsDiffer', 'other events follow the gateway there'),
-      ('NameDiffers', 'it waits for another message or signal there; give up the old event in the mapping (null) to open the new one'),
-      ('KeyDiffers', 'it correlates by another key there; give up the old event in the mapping (null) to open the new one'),
-      ('TokenFailed', 'an event would be new at a node whose token has failed; resolve the incident first'),
-      ('JoinRenamed', 'tokens have reached this join, so it keeps its id'),
-      ('FlowsDiffer', 'tokens have reached this join, and other flows lead to it there')) m(code, message) on m.code = i.code;
-end
-$$;
-
--- from 40_flow/migration_joins.sql
--- The joins of an instance that tokens have reached, in the scopes that are still open: their rounds count by flow, so they keep their id and
--- their flows.
--- Returns:  migration_item rows of kind join; id is the scope.
-create or replace function bpm_core.migration_joins(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'join', j.scope_id, null::uuid, j.node_id, n.node_id, 'keep',
-         case
-           when n.node_id <> j.node_id then 'JoinRenamed'
-           when (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_from and f.target_id = j.node_id)
-                is distinct from
-                (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
-                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.target_id = n.node_id) then 'FlowsDiffer' end,
-         null
-    from (select distinct a.scope_id, a.node_id
-            from bpm_core.parallel_join_arrival a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = p_instance_id) j
-    left join lateral (select s.state from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = j.scope_id offset 0) s on true
-   cross join lateral (select n.node_id from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, j.node_id) offset 0) n
-   where coalesce(s.state, 'Open') = 'Open';
-end
-$$;
-
--- from 40_flow/migration_targets.sql
--- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
--- and the one it would get.
--- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
-create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
-returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_process record;
-  v_target  bpm_core.process_version;
-begin
-  select p.status, d.id as definition_id, d.code into r_process
-    from bpm_core.process_instance p
-    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
-    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
-  elsif r_process.status not in ('Running', 'Suspended') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status));
-  end if;
-  select v.* into v_target
-    from bpm_core.process_version v
-   where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
-  if v_target.id is null then
-    perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
-  end if;
-  for instance_id, from_version_id, to_version_id, to_process_version_id in
-    select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
-      from bpm_core.workflow_instance w
-      left join bpm_core.process_workflow_binding b
-        on b.tenant_id = w.tenant_id and b.process_version_id = v_target.id and b.binding_key = w.binding_key
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       and w.status in ('Running', 'Suspended')
-  loop
-    if to_version_id is null then
-      perform bpm_core.fail('BP422', format('Version %s of process %s lacks a workflow that is running.', p_to_version, r_process.code));
-    end if;
-    perform bpm_core.check_mapping(p_tenant_id, from_version_id, to_version_id, p_mapping);
-    return next;
-  end loop;
-end
-$$;
-
--- from 40_flow/migration_tokens.sql
--- What becomes of the live tokens of an instance in another version, and what speaks against it.
--- Returns:  migration_item rows of kind token.
-create or replace function bpm_core.migration_tokens(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  select 'token', t.id, t.id, t.node_id, n.node_id, case when n.node_id <> t.node_id then 'rename' else 'keep' end,
-         case
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.scope_node_id) is distinct from n.scope_node_id then 'ScopeDiffers'
-           when n.kind in ('MultiInstance', 'StandardLoop') and (n.expressions, n.attributes) is distinct from (o.expressions, o.attributes) then 'BodyDiffers'
-           when n.kind in ('ParallelJoin', 'InclusiveJoin') and t.state <> 'Waiting' and not exists (
-             select from bpm_core.workflow_flow f
-              where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.flow_id = t.via_flow_id and f.target_id = n.node_id) then 'FlowMissing'
-           when n.kind = 'EventGateway' and bpm_core.gateway_events(p_tenant_id, p_from, t.node_id, p_mapping)
-                                            is distinct from bpm_core.gateway_events(p_tenant_id, p_to, n.node_id, '{}') then 'EventsDiffer' end,
-         case when b.task_type <> d.task_type then format('offered as type %s instead of %s', b.task_type, d.task_type) end
-    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) n on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_to and b.node_id = n.node_id offset 0) b on true
-    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
-                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_from and b.node_id = t.node_id offset 0) d on true
-   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
-end
-$$;
-
--- from 40_flow/migration_waits.sql
--- What becomes of the open waits and timers of an instance in another version, and what speaks against it. Those of a boundary event that the
--- mapping gives up are closed; timers keep their due time.
--- Returns:  migration_item rows of kind wait or timer.
-create or replace function bpm_core.migration_waits(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns setof bpm_core.migration_item
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return query
-  with resting as materialized (
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')),
-  armed as materialized (
-    select 'wait' as kind, s.id, s.token_id, s.node_id
-      from resting r
-     cross join lateral (select s.tenant_id, s.id, s.token_id, s.node_id, s.state from bpm_core.subscription s where s.token_id = r.id offset 0) s
-     where s.tenant_id = p_tenant_id and s.state = 'Open'
-    union all
-    select 'timer', m.id, m.token_id, m.node_id
-      from resting r
-     cross join lateral (select m.tenant_id, m.id, m.token_id, m.node_id, m.status from bpm_core.timer m where m.token_id = r.id offset 0) m
-     where m.tenant_id = p_tenant_id and m.status in ('Scheduled', 'Held'))
-  select a.kind, a.id, a.token_id, a.node_id, n.node_id,
-         case when o.attached_to is not null and i.image is null then 'close' when n.node_id <> a.node_id then 'rename' else 'keep' end,
-         case
-           when o.attached_to is not null and i.image is null then null
-           when n.node_id is null then 'NodeMissing'
-           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
-           when bpm_core.image_of(p_mapping, o.attached_to) is distinct from n.attached_to then 'HostDiffers'
-           when n.message_name is distinct from o.message_name then 'NameDiffers'
-           when (n.correlation_path, n.expressions -> 'correlation') is distinct from (o.correlation_path, o.expressions -> 'correlation') then 'KeyDiffers' end,
-         case when i.image is null then 'the mapping gives it up' end
-    from armed a
-   cross join lateral (select bpm_core.image_of(p_mapping, a.node_id) as image) i
-   cross join lateral (select o.* from bpm_core.workflow_node o
-                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = a.node_id offset 0) o
-    left join lateral (select n.* from bpm_core.workflow_node n
-                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = i.image offset 0) n on true;
-end
-$$;
-
 -- from 40_flow/move_token.sql
 -- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
 -- the node is entered anew. The same node again is entered anew as well.
@@ -9758,6 +9982,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor text;
+  v_now   timestamptz;
   v_token bpm_core.moving;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -9765,9 +9990,18 @@ begin
   perform bpm_core.check_reason(p_reason);
   v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
   perform bpm_core.check_placement(v_token, p_node_id);
+  v_now := bpm_core.now();
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
     jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
-  perform bpm_core.place_token(v_token, p_node_id, v_actor, p_reason);
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_tenant_id and t.id = p_token_id;
+  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
 end
@@ -9995,6 +10229,55 @@ begin
 end
 $$;
 
+-- from 40_flow/open_items.sql
+-- Opens a scope for each item, with its own variables and a token that leaves the start inside.
+-- Returns:  moving[], the tokens born. Writes: scope, token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.open_items(p_items bpm_core.loop_item[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_born bpm_core.moving[];
+begin
+  if coalesce(cardinality(p_items), 0) = 0 then
+    return '{}'::bpm_core.moving[];
+  end if;
+  with item as materialized (
+    select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
+           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
+      from unnest(p_items) i),
+  scoped as (
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
+    select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
+           nullif(i.total, 2147483647), i.visit
+      from item i),
+  kept as (
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
+    select i.tenant_id, i.token_id, i.instance_id, i.scope_id, i.node_id, 'Waiting', i.steps, v_now
+      from item i),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select i.tenant_id, i.instance_id, v_now, 'TokenBorn', i.token_id, i.node_id,
+           jsonb_build_object('parent', i.host_id, 'scope', i.scope_id, 'index', i.index)
+      from item i),
+  counted as (
+    update bpm_core.workflow_instance w
+       set live_tokens = w.live_tokens + d.more
+      from (select i.tenant_id, i.instance_id, count(*)::integer as more from item i group by i.tenant_id, i.instance_id) d
+     where w.tenant_id = d.tenant_id and w.id = d.instance_id)
+  select array_agg(row(i.tenant_id, i.instance_id, i.version_id, i.scope_id, i.token_id, i.node_id, null, null)::bpm_core.moving)
+    into v_born
+    from item i;
+  return v_born;
+end
+$$;
+
 -- from 40_flow/open_lists.sql
 -- What is open in workflow instances: the lists of get_process.
 -- Returns:  jsonb {list name: array of at most p_limit objects, …, more: names of the lists cut off}.
@@ -10025,6 +10308,12 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
+        ('loops', array(
+          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
+                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
+            from bpm_core.multi_instance m
+           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -10056,50 +10345,11 @@ begin
 end
 $$;
 
--- from 40_flow/open_new_events.sql
--- Under the lock: opens the events that a migration adds to where tokens rest, as entering the node would.
--- Writes:   subscription, timer, history_event; as open_waits.
-create or replace function bpm_core.open_new_events(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
-begin
-  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
-         array_agg(e.wait) filter (where e.kind = 'MessageBoundary'), array_agg(e.wait) filter (where e.kind = 'ConditionalBoundary')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
-           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  if v_messages is not null then
-    perform bpm_core.open_waits(v_messages);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
-  end if;
-end
-$$;
-
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
--- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event.
+-- What input mappings give is declared in the scope; one that cannot be evaluated stops the host.
+-- Returns:  moving[], the tokens born, leaving the start events. Writes: scope, token, workflow_instance (live_tokens), history_event; incident.
 create or replace function bpm_core.open_scopes(p_hosts bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -10109,24 +10359,35 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now  timestamptz := bpm_core.now();
-  v_born bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_born     bpm_core.moving[];
+  v_troubles bpm_core.trouble[];
 begin
-  with opened as materialized (
-    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
-           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, t.steps
+  with host as materialized (
+    select h.*, t.steps, m.mapped, m.problem, m.detail
       from unnest(p_hosts) h
      cross join lateral (select t.steps, t.state from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+     cross join lateral (select n.expressions -> 'inputs' as inputs from bpm_core.workflow_node n
+                          where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+      left join lateral (select m.*
+                           from bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+                          cross join lateral bpm_core.map_values(n.inputs, v.variables) m
+                          where n.inputs is not null offset 0) m on true
+     where t.state = 'Waiting'),
+  opened as materialized (
+    select h.tenant_id, h.instance_id, h.version_id, h.scope_id as parent_id, h.token_id as host_id, h.node_id as host_node_id,
+           bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id, s.node_id, h.steps, h.mapped
+      from host h
      cross join lateral (
        select n.node_id
          from bpm_core.workflow_node n
         where n.scope_node_id = h.node_id and n.workflow_version_id = h.version_id and n.tenant_id = h.tenant_id and n.kind = 'StartEvent'
         order by n.node_id || '-flow' is distinct from h.flow_id
         limit 1) s
-     where t.state = 'Waiting'),
+     where h.problem is null),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens)
-    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, live_tokens, variables)
+    select o.tenant_id, o.scope_id, o.instance_id, nullif(o.parent_id, bpm_core.root_scope()), o.host_node_id, o.host_id, 1, coalesce(o.mapped, '{}')
       from opened o),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -10144,9 +10405,14 @@ begin
        set live_tokens = w.live_tokens + d.more
       from (select o.tenant_id, o.instance_id, count(*)::integer as more from opened o group by o.tenant_id, o.instance_id) d
      where w.tenant_id = d.tenant_id and w.id = d.instance_id)
-  select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving)
-    into v_born
-    from opened o;
+  select (select array_agg(row(o.tenant_id, o.instance_id, o.version_id, o.scope_id, o.token_id, o.node_id, null, null)::bpm_core.moving) from opened o),
+         (select array_agg(bpm_core.task_trouble(row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving,
+                                                 h.problem, h.detail)) from host h where h.problem is not null)
+    into v_born, v_troubles;
+  if v_troubles is not null then
+    perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+    perform bpm_core.open_incidents(v_troubles);
+  end if;
   return coalesce(v_born, '{}');
 end
 $$;
@@ -10290,8 +10556,7 @@ begin
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
-              select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
-               where o.available_at = 'infinity' and o.id < i.id)))
+              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
   update bpm_core.inbox i
      set available_at = 'infinity'
     from waiting w
@@ -10518,11 +10783,11 @@ begin
 end
 $$;
 
--- from 40_flow/place_token.sql
--- Puts a token before a node by hand and lets it enter. The instance is locked, what the token offered is closed, the node was checked.
--- p_token: where it stood. Writes: token, history_event, and what the nodes ahead write.
-create or replace function bpm_core.place_token(p_token bpm_core.moving, p_node_id text, p_actor text, p_reason text)
-returns void
+-- from 40_flow/plan_loops.sql
+-- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
+-- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
+create or replace function bpm_core.plan_loops(p_hosts bpm_core.moving[])
+returns bpm_core.loop_plan[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -10530,41 +10795,37 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_chunk constant integer := 1000;
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  select t.tenant_id, t.workflow_instance_id, v_now, 'TokenPlaced', t.id, p_node_id, t.state::text, 'Ready', p_actor,
-         jsonb_strip_nulls(jsonb_build_object('from', p_token.node_id, 'reason', p_reason))
-    from bpm_core.token t
-   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
-  update bpm_core.token t
-     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
-   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
-  perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
-end
-$$;
-
--- from 40_flow/plan_migration.sql
--- What moving a process instance to another version of its process would do with everything open in it, and all that speaks against it. Writes nothing.
--- p_mapping: {"node": "node of the new version"} where ids differ; null gives the waits of a boundary event up.
--- Returns:  one row per token, wait, timer, new event and join: item (token, wait, timer, event, join), id, node_id, to_node_id, action (keep, rename,
---           close, open), refusal (null: none; else why not, as a code), message.
--- Raises:   BP403, BP404 no such instance or version, BP409 it has ended, BP422 the mapping is wrong or the version a draft.
-create or replace function bpm.plan_migration(p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_tenant_id text default '')
-returns table (item text, id uuid, node_id text, to_node_id text, action text, refusal text, message text)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return query
-  select i.kind, coalesce(i.id, i.token_id), i.node_id, i.to_node_id, i.action, i.code, i.message
-    from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
-   cross join lateral bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i
-   order by i.code is null, i.kind, i.node_id, i.to_node_id, i.id;
+  return array(
+    with host as materialized (
+      select row(h.tenant_id, h.instance_id, h.version_id, h.scope_id, h.token_id, h.node_id, h.flow_id, h.kind)::bpm_core.moving as host,
+             h.ordinality as ord, t.visit, t.steps, n.spec, v.variables, e.value, bpm_core.loop_total(n.spec, e.value) as total
+        from unnest(p_hosts) with ordinality h
+       cross join lateral (select t.visit, t.steps from bpm_core.token t where t.tenant_id = h.tenant_id and t.id = h.token_id offset 0) t
+       cross join lateral (select n.expressions -> 'loop' as spec from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.version_id and n.node_id = h.node_id offset 0) n
+       cross join lateral bpm_core.token_variables(h.tenant_id, h.instance_id, h.scope_id) v
+       cross join lateral (select bpm_core.loop_value(n.spec, v.variables) as value offset 0) e),
+    counted as materialized (
+      select h.*, row_number() over (partition by (h.host).instance_id order by h.ord) as nth,
+             sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (partition by (h.host).instance_id order by h.ord) as wanted,
+             coalesce(sum(case when h.spec ->> 'mode' = 'Parallel' then h.total end) over (order by h.ord rows between unbounded preceding and 1 preceding), 0) as before
+        from host h),
+    placed as materialized (
+      select c.*, max(r.taken) over (partition by (c.host).instance_id) + c.wanted as needed
+        from counted c
+        left join lateral (
+          select w.live_tokens + coalesce((select sum(m.total - m.created) from bpm_core.multi_instance m
+                                            where m.workflow_instance_id = w.id and m.mode = 'Parallel'), 0) as taken
+            from bpm_core.workflow_instance w
+           where w.tenant_id = (c.host).tenant_id and w.id = (c.host).instance_id and c.nth = 1 and c.wanted > 0 offset 0) r on true)
+    select row(p.host, p.visit, p.steps, p.spec ->> 'mode', p.spec, bpm_core.loop_declared(p.spec, p.variables), p.total,
+               case when p.spec ->> 'mode' = 'Parallel' then least(p.total, greatest(v_chunk - p.before, 0)) else least(p.total, 1) end,
+               case when p.spec ? 'collection' then p.value end,
+               bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
+      from placed p
+     order by p.ord);
 end
 $$;
 
@@ -10726,15 +10987,44 @@ begin
 end
 $$;
 
--- from 40_flow/refusals_of.sql
--- What speaks against a migration, for the detail of its refusal.
--- Returns:  jsonb array, at most 100; null: nothing.
-create or replace function bpm_core.refusals_of(p_items bpm_core.migration_item[])
-returns jsonb
-language sql immutable
+-- from 40_flow/redo_scope_outputs.sql
+-- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
+-- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
+-- Returns:  boolean, whether the incident was about such mappings.
+-- Writes:   as map_scope_outputs, and what the path ahead writes.
+create or replace function bpm_core.redo_scope_outputs(p_incident bpm_core.incident)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
-  select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
-    from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
+declare
+  v_host    bpm_core.moving;
+  v_leaving bpm_core.moving[];
+begin
+  if not p_incident.detail ? 'ended' then
+    return false;
+  end if;
+  select t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, null::text, null::bpm_core.node_kind
+    into v_host
+    from bpm_core.token t
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   where t.tenant_id = p_incident.tenant_id and t.id = p_incident.token_id and t.state = 'Failed' and t.node_id = p_incident.node_id;
+  if v_host.token_id is null then
+    return false;
+  end if;
+  v_leaving := bpm_core.map_scope_outputs(p_incident.tenant_id, array[v_host]);
+  if cardinality(v_leaving) > 0 then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (p_incident.tenant_id, p_incident.workflow_instance_id, bpm_core.now(), 'ScopeCompleted', p_incident.token_id, p_incident.node_id,
+            jsonb_build_object('scope', p_incident.detail ->> 'ended'));
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+  return true;
+end
 $$;
 
 -- from 40_flow/reopen_waits.sql
@@ -10857,103 +11147,6 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
-end
-$$;
-
--- from 40_flow/restart_process.sql
--- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
--- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
--- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
--- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
--- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
---           reason too long.
--- Writes:   as start_processes; history_event, audit_event.
-create or replace function bpm.restart_process(
-  p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
-  p_actor text default null, p_tenant_id text default '')
-returns table (process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  v_now   timestamptz := bpm_core.now();
-  v_start bpm_core.start;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_reason(p_reason);
-  if length(p_idempotency_key) not between 1 and 300 then
-    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
-  end if;
-  v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
-  if p_idempotency_key is not null then
-    v_start.idempotency_key := p_idempotency_key;
-    v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
-    v_start := (bpm_core.settle_start_keys(p_tenant_id, array[v_start], v_now))[1];
-    if v_start.outcome = 'Conflict' then
-      perform bpm_core.fail('BP409', v_start.message, null, 'Use a fresh key, or repeat the request unchanged.');
-    end if;
-  end if;
-  if v_start.outcome is null then
-    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
-      select w.id from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
-  end if;
-  return query
-  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
-    from bpm_core.process_instance p
-   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
-end
-$$;
-
--- from 40_flow/restartable.sql
--- A process instance that may be started again, as a start of the version it was pinned to.
--- Returns:  start, without idempotency key; workflow_instance_id and start_node_id: see restart_process.
--- Raises:   BP404 there is none, BP409 it neither failed nor was cancelled.
-create or replace function bpm_core.restartable(p_tenant_id text, p_process_instance_id uuid)
-returns bpm_core.start
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_process bpm_core.process_instance;
-  v_start   bpm_core.start;
-begin
-  select p.* into r_process from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
-  elsif r_process.status not in ('Failed', 'Cancelled') then
-    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status),
-      'Only what failed or was cancelled is started again.');
-  end if;
-  v_start := (
-    -- By name, so that whatever else a start may carry is null.
-    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
-             'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
-             'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id()))
-      from bpm_core.workflow_instance w
-     cross join lateral (select n.node_id from bpm_core.workflow_node n
-                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
-                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart')
-                          order by n.kind
-                          limit 1) n
-     cross join lateral (select v.definition_id from bpm_core.process_version v
-                          where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
-     cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
-  return v_start;
 end
 $$;
 
@@ -11684,8 +11877,7 @@ begin
   v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
   -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
   if not v_hold and exists (
-       select from (select i.tenant_id, i.kind, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
-        where i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
     return true;
   end if;
   v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
@@ -12183,21 +12375,6 @@ begin
 end
 $$;
 
--- from 40_flow/variables_at.sql
--- The variables of a workflow instance as they were after the row p_upto of its history (null: as they are), made of the patches history has. Those
--- that a sub-process kept for itself are not among them.
--- Returns:  jsonb.
-create or replace function bpm_core.variables_at(p_tenant_id text, p_instance_id uuid, p_upto bigint)
-returns jsonb
-language sql stable
-as $$
-  select bpm_core.jsonb_merge((h.detail -> 'variables') - array(select jsonb_array_elements_text(coalesce(h.detail -> 'local', '[]'))) order by h.seq)
-    from bpm_core.history_event h
-   where h.tenant_id = p_tenant_id and h.workflow_instance_id = p_instance_id and (p_upto is null or h.seq <= p_upto)
-     and jsonb_typeof(h.detail -> 'variables') = 'object'
-     and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
-$$;
-
 -- from 40_flow/waiting_hosts.sql
 -- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
 -- Returns:  one row per such inbox row: its id, payload and the host, resting.
@@ -12443,7 +12620,7 @@ $$;
 
 -- from 50_work/apply_answers.sql
 -- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same. The node is the token's: the instance may have been migrated.
+-- (the instance was cancelled) is void; the result is kept all the same.
 -- Writes:   history_event, and what continue_accepted or apply_error write.
 create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -12462,10 +12639,10 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, t.outputs, t.input, k.node_id
+    select a.n, a.variables, t.*
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
   mapped as materialized (
     select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail
@@ -12527,7 +12704,7 @@ begin
          variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
    where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, v_token.node_id, r_task.worker_id,
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
           jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
   v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
   perform bpm_core.open_incidents(array(
@@ -13549,49 +13726,6 @@ begin
     into patch, problem, detail
     from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
    cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
-end
-$$;
-
--- from 50_work/migrate_tasks.sql
--- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
--- Writes:   task_instance. Locks: task_instance.
-create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_open uuid[] := array(
-    select t.id
-      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
-     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
-begin
-  perform bpm_core.lock_tasks(p_tenant_id, v_open);
-  with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers,
-           b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
-      from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
-     cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
-     cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                          where b.tenant_id = t.tenant_id and b.workflow_version_id = p_to and b.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) b
-     cross join lateral (select o.max_attempts from bpm_core.workflow_task_binding o
-                          where o.tenant_id = t.tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
-     where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
-  update bpm_core.task_instance t
-     set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         headers = b.headers, outputs = b.outputs,
-         -- A task that failed for good does not come to life again by having more of them.
-         max_attempts = case when t.state = 'Failed' then t.max_attempts
-                             else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
-         -- In another queue its old place may lie behind the positions of those who claim there.
-         available_at = case when t.state = 'Ready' and (t.task_type, t.priority_level) is distinct from (b.task_type, b.priority_level)
-                             then greatest(t.available_at, bpm_core.now()) else t.available_at end
-    from bound b
-   where t.tenant_id = b.tenant_id and t.id = b.id;
 end
 $$;
 
@@ -15998,10 +16132,7 @@ as $$
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
       left join bpm_core.workflow_node n
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
-     where j.tenant_id = p_tenant_id
-       -- A round that fired before a migration was counted by the flows of that time.
-       and not (j.fired_at is not null
-                and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
+     where j.tenant_id = p_tenant_id),
   firing as (
     select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
@@ -16080,7 +16211,7 @@ $$;
 
 -- from 80_operation/invariant_i_08.sql
 -- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
--- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
+-- A release gives its attempt back by raising the maximum by one.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -16118,7 +16249,6 @@ as $$
                        from bpm_core.history_event h
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
-     and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
 $$;
 
 -- from 80_operation/invariant_i_09.sql
@@ -16236,7 +16366,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_12.sql
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -16268,7 +16398,11 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open'
+      union all
+      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
+        from bpm_core.multi_instance m
+       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;
 
@@ -16338,7 +16472,7 @@ as $$
                                                              else h.detail -> 'variables' end order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
+                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -16435,34 +16569,17 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_21.sql
--- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
+-- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
-           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
     join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
-    left join lateral (select m.to_version_id from bpm_core.instance_migration m
-                        where m.tenant_id = w.tenant_id and m.workflow_instance_id = w.id
-                        order by m.seq desc
-                        limit 1) m on true
-   where w.tenant_id = p_tenant_id and coalesce(m.to_version_id, (h.detail ->> 'workflow_version')::uuid) <> w.workflow_version_id
-  union all
-  select bpm_core.violation_of('I-21', m.tenant_id, 'workflow_instance', m.workflow_instance_id::text, 'a migration that history or the audit does not tell of',
-           jsonb_build_object('seq', m.seq, 'from', m.from_version_id, 'to', m.to_version_id))
-    from bpm_core.instance_migration m
-    join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id
-    left join bpm_core.history_event h on h.tenant_id = m.tenant_id and h.workflow_instance_id = m.workflow_instance_id and h.seq = m.seq
-   where m.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
-     and (h.kind is distinct from 'InstanceMigrated' or h.detail ->> 'from' is distinct from m.from_version_id::text
-          or h.detail ->> 'to' is distinct from m.to_version_id::text
-          or not exists (select
-                           from bpm_core.audit_event e
-                          where e.tenant_id = m.tenant_id and e.aggregate_type = 'process_instance' and e.aggregate_id = w.process_instance_id::text
-                            and e.action = 'MigrateProcess'))
+   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
   union all
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
            jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))
@@ -16586,6 +16703,8 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
+  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
+  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all
@@ -16594,6 +16713,38 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
+$$;
+
+-- from 80_operation/invariant_i_27_loops.sql
+-- I-27, of multi-instances and loops: the host waits at the node; the items that have ended, those that go on and those not begun are all there are;
+-- items to come of a parallel one have their row in the inbox.
+create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
+           jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
+                              'host', h.state, 'host_node', h.node_id))
+    from bpm_core.multi_instance m
+    left join bpm_core.token h on h.tenant_id = m.tenant_id and h.id = m.host_token_id
+    left join (select s.host_token_id, s.visit, count(*) filter (where s.state = 'Open') as open, count(*) filter (where s.state = 'Completed') as completed
+                 from bpm_core.scope s
+                where s.tenant_id = p_tenant_id and s.mi_index is not null
+                group by s.host_token_id, s.visit) s on s.host_token_id = m.host_token_id and s.visit = m.visit
+    left join (select i.payload ->> 'host' as host
+                 from bpm_core.inbox i
+                where i.tenant_id = p_tenant_id and i.kind = 'Continue'
+                group by i.payload ->> 'host') i on i.host = m.host_token_id::text
+   cross join lateral (values
+     ('the host does not wait at it', h.state is distinct from 'Waiting' or h.node_id <> m.node_id or h.visit <> m.visit
+        or h.workflow_instance_id <> m.workflow_instance_id),
+     ('ended, going on and not begun are not the total', m.done <> coalesce(s.completed, 0) or m.created - m.done <> coalesce(s.open, 0)),
+     ('nothing goes on, and nothing will', m.created = m.done and (m.mode <> 'Parallel' or m.created = m.total)),
+     ('items to come that nobody begins', m.mode = 'Parallel' and m.created < m.total and i.host is null
+        and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
+     ) x(rule, broken)
+   where m.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -16760,12 +16911,10 @@ as $$
       select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
       union all
       select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
-   where o.workflow_instance_id is not null
-     and not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = o.node_id
-        where v.tenant_id = p_tenant_id and v.workflow_instance_id = o.workflow_instance_id)
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
+    left join bpm_core.workflow_node n
+      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
+   where n.node_id is null
   union all
   select o.kind, o.id::text, 'token of its instance', o.token_id::text
     from (
@@ -16784,6 +16933,11 @@ as $$
     from bpm_core.token k
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
+  union all
+  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
+    from bpm_core.multi_instance_part p
+    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
+   where p.tenant_id = p_tenant_id and m.host_token_id is null
   union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
@@ -16804,14 +16958,11 @@ as $$
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+    left join bpm_core.workflow_task_binding b
+      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
-     ('binding of its node to its task version', t.node_id, not exists (
-       select
-         from bpm_core.pinned_version v
-         join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.workflow_version_id and b.node_id = t.node_id
-        where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and b.task_version_id = t.task_version_id
-          and (not v.is_past or t.state in ('Completed', 'Failed', 'Cancelled'))))) x(refers_to, which, broken)
+     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
    where t.tenant_id = p_tenant_id and x.broken
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
@@ -17325,7 +17476,7 @@ select h.tenant_id,
        h.seq,
        h.at,
        case
-         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
+         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
                          'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
@@ -17647,7 +17798,7 @@ comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent,
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
 -- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
--- An instance that was migrated is read by the graph it was pinned to then. Private; replay and the invariants fold it.
+-- Private; replay and the invariants fold it.
 
 create or replace view bpm_core.token_step as
 select s.tenant_id,
@@ -17663,13 +17814,12 @@ select s.tenant_id,
          else 'Executing'
        end as state
   from (
-    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, v.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
-             when h.kind = 'InstanceMigrated' then h.to_state
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
@@ -17678,20 +17828,13 @@ select s.tenant_id,
                       'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
-     cross join lateral (
-       -- The version it was pinned to then.
-       select coalesce((select m.from_version_id
-                          from bpm_core.instance_migration m
-                         where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
-                         order by m.seq
-                         limit 1), w.workflow_version_id) as workflow_version_id) v
       left join bpm_core.workflow_node n
-        on n.tenant_id = w.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = h.node_id
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'InstanceMigrated')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s
@@ -17699,15 +17842,6 @@ select s.tenant_id,
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
    and (s.flow_id is null or f.flow_id = s.flow_id);
 comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
-
--- The versions an instance is or was pinned to. What ended before a migration keeps the ids of the version of that time.
-create or replace view bpm_core.pinned_version as
-select w.tenant_id, w.id as workflow_instance_id, w.workflow_version_id, false as is_past
-  from bpm_core.workflow_instance w
-union all
-select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
-  from bpm_core.instance_migration m;
-comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
 
 -- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
@@ -17726,7 +17860,6 @@ values
   ('get_variables', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
-  ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
@@ -17756,12 +17889,9 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
-  ('migrate_process', false, false, true),
-  ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
-  ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),

@@ -19,7 +19,8 @@ begin
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
     from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
-   cross join lateral bpm_core.lower_graph(b.nodes, b.flows) l;
+   cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
+   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -31,6 +32,7 @@ begin
             union all select f from bpm_core.find_gateway_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
+            union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f

@@ -23,7 +23,7 @@ as $$
    cross join lateral (
      select unnest(m.problems) as problem from bpm_core.drawn_mappings(n.extensions, 'in') m
      union all select unnest(m.problems) from bpm_core.drawn_mappings(n.extensions, 'out') m) p
-   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, n.event) <> '{}'
+   where n.extensions ? 'mappings' and bpm_core.mapped_directions(n.tag, case when n.attributes ->> 'triggeredByEvent' = 'true' then 'begun' else n.event end) <> '{}'
   union all
   select case when n.attributes ?| array['bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:dueDate', 'bpm:followUpDate']
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)

@@ -15,6 +15,7 @@ as $$
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey']
     when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
 $$;

@@ -30,6 +30,11 @@ begin
     return bpm_core.parse_call(p_tokens, v_next, v_name, null, p_feel, p_depth);
   elsif p_feel and ((p_tokens[v_next - 1]).value, (p_tokens[v_next]).value) in (('instance', 'of'), ('is', 'defined')) then
     return row(null, v_next, format('%s %s is not understood', (p_tokens[v_next - 1]).value, (p_tokens[v_next]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
+  elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.'
+        and (p_tokens[v_next + 1]).value in ('id', 'businessKey', 'processBusinessKey', 'processInstanceId', 'processDefinitionId', 'parentId', 'tenantId', 'eventName',
+                                             'currentActivityId', 'currentActivityName', 'currentTransitionId', 'activityInstanceId', 'processInstance', 'superExecution') then
+    -- No variable of ours: read as a path it would be missing, and so null, without a sound.
+    return row(null, v_next, format('execution.%s is not understood', (p_tokens[v_next + 1]).value), (p_tokens[v_next - 1]).at)::bpm_core.expression_step;
   elsif not p_feel and v_name = 'execution' and (p_tokens[v_next]).kind = '.' and (p_tokens[v_next + 1]).value in ('getVariable', 'hasVariable', 'getVariableLocal')
         and (p_tokens[v_next + 2]).kind = '(' and (p_tokens[v_next + 3]).kind = 'string' and (p_tokens[v_next + 4]).kind = ')' then
     return row(case (p_tokens[v_next + 1]).value

@@ -34,7 +34,8 @@ as $$
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
                          || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
-                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end)::bpm_core.draft_node order by n.pos), '{}')
+                         || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
+                         || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
     from node n
     left join called c on c.node_pos = n.pos
     left join leaving l on l.scope_pos = n.scope_pos and l.node_id = n.node_id
@@ -62,5 +63,10 @@ as $$
       select x.tree from bpm_core.compile_expression(n.definition ->> 'condition', false) x where n.event = 'conditional' and n.definition ? 'condition' offset 0) x on true
     left join lateral (
       select x.mappings as outputs from bpm_core.drawn_mappings(n.extensions, 'out') x
-       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message') offset 0) o on true
+       where n.extensions ? 'mappings' and (n.tag = 'receiveTask' or n.event = 'message'
+         or (n.tag in ('subProcess', 'transaction') and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true')) offset 0) o on true
+    left join lateral (
+      select x.mappings as inputs from bpm_core.drawn_mappings(n.extensions, 'in') x
+       where n.extensions ? 'mappings' and n.tag in ('subProcess', 'transaction')
+         and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;

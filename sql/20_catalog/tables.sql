@@ -6,7 +6,7 @@ create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decis
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
-  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow',
+  'TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd',
   'EndEvent', 'CompensationDone',
   'ParallelJoin', 'InclusiveJoin', 'ParallelFork', 'InclusiveSplit', 'ExclusiveGateway', 'PassThrough', 'CompensationMark', 'StartEvent',
   'TimerCatch', 'MessageCatch', 'SignalCatch', 'ConditionalCatch', 'EventGateway',

@@ -23,6 +23,10 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_answers(p_tenant_id, v_some);
   end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind = 'Continue');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.continue_loops(p_tenant_id, v_some);
+  end if;
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);

@@ -1,5 +1,5 @@
 -- Cancels the open scopes of these hosts with everything inside, however deep. The hosts are left alone.
--- Writes:   as empty_scopes and cancel_scopes.
+-- Writes:   as empty_scopes, cancel_scopes and drop_loops.
 create or replace function bpm_core.close_scopes(p_tenant_id text, p_hosts uuid[])
 returns void
 language plpgsql volatile
@@ -20,5 +20,6 @@ begin
     perform bpm_core.empty_scopes(p_tenant_id, v_scopes);
     perform bpm_core.cancel_scopes(p_tenant_id, v_scopes);
   end if;
+  perform bpm_core.drop_loops(p_tenant_id, p_hosts);
 end
 $$;

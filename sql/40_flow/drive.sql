@@ -57,7 +57,7 @@ begin
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
       v_conditional := v_conditional or (r_group.kind = 'CallActivity' and bpm_core.has_conditions(v_entered));
-      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow');
+      v_some_ended := v_some_ended or r_group.kind in ('TerminateEnd', 'ErrorEnd', 'CancelEnd', 'EscalationThrow', 'ItemEnd');
     end loop;
     if v_some_ended then
       v_leaving := bpm_core.drop_dead(v_leaving);

@@ -37,7 +37,8 @@ begin
     perform bpm_core.end_instances((p_arriving[1]).tenant_id, v_ended, 'Completed', v_now);
   end if;
   if exists (select from unnest(p_arriving) a where a.scope_id <> bpm_core.root_scope()) then
-    return bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving);
+    return bpm_core.map_scope_outputs((p_arriving[1]).tenant_id,
+      bpm_core.end_scopes((p_arriving[1]).tenant_id, bpm_core.count_in_scopes('{}', p_arriving), p_arriving));
   end if;
   return '{}'::bpm_core.moving[];
 end

@@ -51,6 +51,10 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'MultiInstance', 'StandardLoop' then
+      return bpm_core.enter_multi_instances(p_arriving);
+    when 'ItemEnd' then
+      return bpm_core.enter_item_ends(p_arriving);
     when 'CallActivity' then
       return bpm_core.enter_call_activities(p_arriving);
     when 'TerminateEnd' then

@@ -20,6 +20,6 @@ begin
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.empty_scopes(v_tenant_id, v_scopes);
-  return bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving);
+  return bpm_core.map_scope_outputs(v_tenant_id, bpm_core.end_scopes(v_tenant_id, v_scopes, p_arriving));
 end
 $$;

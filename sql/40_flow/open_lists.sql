@@ -27,6 +27,12 @@ begin
           select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
            order by t.task_id limit p_limit + 1)),
+        ('loops', array(
+          select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
+                                    'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
+            from bpm_core.multi_instance m
+           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+           order by m.host_token_id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')

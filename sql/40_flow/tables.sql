@@ -53,6 +53,62 @@ create type bpm_core.catch as (
   host         bpm_core.moving
 );
 
+-- A multi-instance or loop about to begin at a host: what its expressions gave, and how many items begin at once; or why it cannot.
+create type bpm_core.loop_plan as (
+  host     bpm_core.moving,
+  visit    integer,
+  steps    integer,
+  mode     text,
+  spec     jsonb,
+  declared jsonb,
+  total    integer,
+  created  integer,
+  items    jsonb,
+  trouble  bpm_core.trouble
+);
+
+-- One item of a multi-instance, or turn of a loop, to be begun at a host.
+create type bpm_core.loop_item as (
+  host      bpm_core.moving,
+  visit     integer,
+  steps     integer,
+  index     integer,
+  total     integer,
+  variables jsonb
+);
+
+-- One item that has come to its end, and what the conditions made of it. steps: what the next one begins with; done: how many had ended before.
+create type bpm_core.item_end as (
+  token    bpm_core.moving,
+  host     bpm_core.moving,
+  visit    integer,
+  steps    integer,
+  mode     text,
+  spec     jsonb,
+  declared jsonb,
+  total    integer,
+  created  integer,
+  done     integer,
+  verdict  boolean,
+  output   jsonb,
+  trouble  bpm_core.trouble
+);
+
+-- A host some items of which have just ended, those counted.
+create type bpm_core.loop_state as (
+  host     bpm_core.moving,
+  visit    integer,
+  steps    integer,
+  mode     text,
+  spec     jsonb,
+  declared jsonb,
+  total    integer,
+  created  integer,
+  done     integer,
+  bytes    bigint,
+  ends     boolean
+);
+
 -- A call activity about to call: the token at it, what it calls, the ids drawn; or why it cannot.
 create type bpm_core.call as (
   host bpm_core.moving, process_instance_id uuid, code text, process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text,
@@ -173,6 +229,8 @@ create table bpm_core.scope (
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
+  visit                integer not null default 0,
+  output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
@@ -186,6 +244,41 @@ comment on column bpm_core.scope.node_id is 'The activity whose inside this is; 
 comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
 comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
 comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
+
+comment on column bpm_core.scope.mi_index is 'Of one item of a multi-instance or turn of a loop: which, from 0.';
+comment on column bpm_core.scope.visit is 'Of an item: the visit of its host, so that a loop that comes again finds its own.';
+comment on column bpm_core.scope.output is 'Of a finished item: its part of the output collection, gathered when the last one ends.';
+
+create table bpm_core.multi_instance (
+  tenant_id            text collate "C" not null default '',
+  host_token_id        uuid not null,
+  workflow_instance_id uuid not null,
+  visit                integer not null,
+  node_id              text collate "C" not null,
+  mode                 text not null check (mode in ('Parallel', 'Sequential', 'Loop')),
+  total                integer not null check (total > 0),
+  created              integer not null,
+  done                 integer not null default 0 check (done >= 0),
+  output_bytes         bigint not null default 0,
+  declared             jsonb not null default '{}' check (jsonb_typeof(declared) = 'object'),
+  primary key (tenant_id, host_token_id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  check (created between done and total)
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
+create index multi_instance_of_instance on bpm_core.multi_instance (workflow_instance_id);
+comment on table bpm_core.multi_instance is 'A multi-instance activity or a loop that is going on: how many items there are, were begun and have ended. Deleted when it ends; the scopes of its items stay.';
+comment on column bpm_core.multi_instance.host_token_id is 'The token that rests at the node until all items have ended.';
+comment on column bpm_core.multi_instance.total is 'Frozen at entry; of a loop without a maximum 2147483647.';
+comment on column bpm_core.multi_instance.declared is 'Variables every item has of its own, besides its element and counter: those the output element names.';
+
+create table bpm_core.multi_instance_part (
+  tenant_id     text collate "C" not null default '',
+  host_token_id uuid not null,
+  part          integer not null,
+  items         jsonb not null check (jsonb_typeof(items) = 'array'),
+  primary key (tenant_id, host_token_id, part)
+);
+comment on table bpm_core.multi_instance_part is 'The collection of a multi-instance as it was at entry, 1,000 elements a row, as far as items were not begun at once. Deleted with its multi_instance.';
 
 create table bpm_core.token_transition (
   from_state bpm_core.token_state not null,
@@ -362,7 +455,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep', 'Continue')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,

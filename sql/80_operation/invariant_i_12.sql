@@ -1,4 +1,4 @@
--- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope.
+-- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -30,6 +30,10 @@ as $$
       union all
       select 'scope', s.workflow_instance_id, s.id, s.state
         from bpm_core.scope s
-       where s.tenant_id = p_tenant_id and s.state = 'Open') o on o.workflow_instance_id = w.id
+       where s.tenant_id = p_tenant_id and s.state = 'Open'
+      union all
+      select 'multi_instance', m.workflow_instance_id, m.host_token_id, m.mode
+        from bpm_core.multi_instance m
+       where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
 $$;

@@ -28,6 +28,8 @@ as $$
         or h.scope_id <> coalesce(s.parent_scope_id, bpm_core.root_scope()) or h.workflow_instance_id <> s.workflow_instance_id))) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
   union all
+  select v from bpm_core.invariant_i_27_loops(p_tenant_id) v
+  union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_catalog(p_tenant_id) o
   union all

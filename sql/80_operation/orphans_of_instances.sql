@@ -48,6 +48,11 @@ as $$
     left join bpm_core.scope s on s.tenant_id = k.tenant_id and s.id = k.scope_id
    where k.tenant_id = p_tenant_id and k.scope_id <> '00000000-0000-0000-0000-000000000000' and s.id is null
   union all
+  select 'multi_instance_part', p.host_token_id::text, 'multi_instance', p.part::text
+    from bpm_core.multi_instance_part p
+    left join bpm_core.multi_instance m on m.tenant_id = p.tenant_id and m.host_token_id = p.host_token_id
+   where p.tenant_id = p_tenant_id and m.host_token_id is null
+  union all
   select 'inbox', i.id::text, 'target', i.target_id::text
     from bpm_core.inbox i
     left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.target_id and i.target_kind = 'WorkflowInstance'

@@ -93,6 +93,8 @@ class Drawing:
     flows: dict[str, Flow] = field(default_factory=dict)
     processes: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    handlers: dict[str, str] = field(default_factory=dict)
+    """Compensation boundary event → its handler."""
     elements: dict[str, str] = field(default_factory=dict)
     """Element variable of a multi-instance activity → text of its collection."""
 
@@ -183,7 +185,12 @@ def is_bpmn(text: str) -> bool:
 
 
 def read(text: str) -> Drawing:
-    """Read a well-formed file. Raises ``xml.etree.ElementTree.ParseError``."""
+    """Read a well-formed file. Raises ``xml.etree.ElementTree.ParseError``.
+
+    One with a document type declaration is not parsed: what it defines would be expanded.
+    """
+    if re.match(r"\ufeff?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<!DOCTYPE", text, re.S):
+        raise ET.ParseError("a document type declaration")
     root = ET.fromstring(re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", text))
     return _Reader(root).read()
 
@@ -208,6 +215,11 @@ class _Reader:
             self.drawing.processes.append(code)
             self._scope(process, code, None)
         self._expressions(self.root)
+        nodes = self.drawing.nodes
+        for association in self.root.iter(f"{_MODEL}association"):
+            source, target = association.get("sourceRef", ""), association.get("targetRef", "")
+            if source in nodes and target in nodes and nodes[target].compensates:
+                self.drawing.handlers[source] = target
         return self.drawing
 
     def _scope(self, container: ET.Element, process: str, scope: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from tests.corpus.inputs import Candidates, candidates
 from tests.corpus.play import MAX_STEPS, Action, Run
 
 _MAX_MENDS = 6
+_PATIENCE = 6
+"""Runs that go for one thing in vain."""
 _EVENTFUL = {"error", "message", "signal", "timer", "condition", "approve", "reject"}
 
 
@@ -70,12 +73,23 @@ class Explorer:
         ]
         return [*flows, *nodes]
 
+    def is_hopeful(self) -> bool:
+        """Whether something is left that was not yet tried often enough to be given up."""
+        return any(self.tries[goal] < self._patience(goal) for goal in self.goals())
+
+    def _patience(self, goal: str) -> int:
+        flow = self.drawing.flows.get(goal)
+        if flow is None:
+            return _PATIENCE
+        size = math.prod(len(self.values.values[p]) for p in self._paths(flow.source))
+        return min(max(size, _PATIENCE), 4 * _PATIENCE)
+
     def uncovered(self) -> list[str]:
         """The nodes no run has reached."""
         return [n.id for n in self.drawing.of(self.process) if not self._is_reached(n)]
 
     def _is_reached(self, node: Node) -> bool:
-        if node.id in self.reached:
+        if node.id in self.reached or self.drawing.handlers.get(node.id) in self.reached:
             return True
         inside = {n.id for n in self.drawing.of(self.process) if n.scope == node.id}
         return bool(inside & self.reached)
@@ -86,14 +100,15 @@ class Explorer:
 
     def learn(self, run: Run) -> None:
         """Note what a run has reached."""
-        for taken in run.flows - self.reached:
-            self.witness.setdefault(taken, dict(self._drawn))
+        for taken, variables in run.flows.items():
+            if taken not in self.witness:
+                self.witness[taken] = self.values.found_in(variables)
         for flow in self.drawing.flows.values():  # passing through shows the nodes, not the flow
             if flow.source in run.visited and flow.target in run.visited:
                 beside = [f for f in self.drawing.flows.values() if f.source == flow.source]
                 if len(beside) == 1:
                     self.reached.add(flow.id)
-        self.reached |= run.visited | run.flows
+        self.reached |= run.visited | run.flows.keys()
 
     def start_event(self) -> Node | None:
         """Where the next run starts: the plain start event, else each of the others in turn."""

@@ -33,12 +33,14 @@ _WORDS = {
 _EQUAL = {"=", "==", "!=", "eq", "ne"}
 _ORDER = {"<", ">", "<=", ">=", "lt", "le", "gt", "ge"}
 _LITERALS = {"true": True, "false": False, "null": None}
+CALLED = "called"
+"""The process that expressions for called elements name."""
 _ROLES: dict[str, tuple[Any, ...]] = {
     "list": (["a", "b", "c"], [], ["a"]),
     "number": (2, 1, 3, 0),
     "time": ("PT1S",),
     "key": ("key",),
-    "process": ("called",),
+    "process": (CALLED,),
     "text": ("somebody",),
 }
 
@@ -107,6 +109,16 @@ class Candidates:
         found = [dict(zip(paths, c, strict=True)) for c in itertools.islice(product, 2000)]
         rng.shuffle(found)
         return found[:200]
+
+    def found_in(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """The values that variables have at the paths."""
+        found = {}
+        for path in self.values:
+            value: Any = variables
+            for step in path.split("."):
+                value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
+            found[path] = value
+        return found
 
     def variables(self, drawn: dict[str, Any]) -> dict[str, Any]:
         """Variables that have these values at these paths. No element of a collection is set."""

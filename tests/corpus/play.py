@@ -51,7 +51,8 @@ class Run:
     steps: int = 0
     incidents: list[str] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)
-    flows: set[str] = field(default_factory=set)
+    flows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Flows taken, with the variables there were when each was taken first."""
     seen: list[tuple[str, str]] = field(default_factory=list)
     """(token, node) of every row of history at a node."""
     visits: Counter[str] = field(default_factory=Counter)
@@ -167,7 +168,7 @@ class Play:
                         f"incident {detail.get('code')} at {node}: {detail.get('message')}"
                     )
             if isinstance(detail.get("flow"), str):
-                run.flows.add(detail["flow"])
+                run.flows.setdefault(detail["flow"], state["instance"]["variables"])
             if node and row["kind"] not in _NOT_A_VISIT:
                 run.visited.add(node)
                 run.seen.append((str(row["token_id"]), node))

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import psycopg
 
 from pgbpm.cli.values import Unreadable, read_bpmn
 from pgbpm.devtools import scratch
 from tests.corpus import drawing as drawings
+from tests.corpus import inputs
 from tests.corpus.drawing import Drawing
 from tests.corpus.engine import Broken, Engine, Row
 from tests.corpus.explorer import Explorer
@@ -45,6 +47,8 @@ class FileReport:
     completed: int = 0
     incidents: int = 0
     uncovered_nodes: list[str] = field(default_factory=list)
+    uncovered_flows: list[str] = field(default_factory=list)
+    """Flows out of choices that no run took."""
     exception: str | None = None
     statuses: dict[str, int] = field(default_factory=dict)
     """How many runs ended in which status."""
@@ -73,6 +77,8 @@ class FileReport:
         if self.uncovered_nodes:
             said += f", not reached: {', '.join(self.uncovered_nodes[:6])}"
             said += " …" if len(self.uncovered_nodes) > 6 else ""
+        elif self.uncovered_flows:
+            said += f", not taken: {', '.join(self.uncovered_flows[:6])}"
         return f"{said} ({self.seconds:.1f} s)"
 
 
@@ -166,6 +172,7 @@ def _play(corpus: Corpus, file: Path, engine: Engine, bounds: Bounds, report: Fi
             audit(engine, run, whole=explorer.number % bounds.audited == 0)
         audit(engine, run, whole=True)
         report.uncovered_nodes += explorer.uncovered()
+        report.uncovered_flows += [g for g in explorer.goals() if g in drawing.flows]
 
 
 def deploy(engine: Engine, text: str, faults: list[Row]) -> list[str]:
@@ -194,12 +201,14 @@ def prepare(
             code = warning["message"].rpartition("destination ")[2].partition(",")[0]
             engine.call("register_destination", code=code, config={"url": "https://example.com/"},
                         resend_allowed=True)  # fmt: skip
+    if any(use.role == "process" for use in drawing.uses):
+        _deploy_stub(engine, inputs.CALLED)
     stubs: list[str] = []
     have = set(processes)
     open_ends = [drawing]
     while open_ends:
         for node in open_ends.pop().nodes.values():
-            if node.calls is None or node.calls in have:
+            if node.calls is None or node.calls in have or _is_expression(node.calls):
                 continue
             have.add(node.calls)
             called = _called(engine, node.calls, corpus)
@@ -208,6 +217,10 @@ def prepare(
             else:
                 open_ends.append(called)
     return stubs
+
+
+def _is_expression(text: str) -> bool:
+    return "{" in text or text.startswith("=")
 
 
 def _called(engine: Engine, code: str, corpus: Corpus | None) -> Drawing | None:
@@ -222,30 +235,29 @@ def _called(engine: Engine, code: str, corpus: Corpus | None) -> Drawing | None:
             prepare(engine, drawing, [dict(row) for row in findings], deployed)
             if code in deployed:
                 return drawing
-    if "{" not in code and not code.startswith("="):
-        from xml.sax.saxutils import quoteattr
-
-        stub = STUB.format(model=drawings.MODEL, code=quoteattr(code))
-        engine.call("deploy_bpmn", xml=stub)
+    _deploy_stub(engine, code)
     return None
+
+
+def _deploy_stub(engine: Engine, code: str) -> None:
+    """A process that starts and ends."""
+    stub = STUB.format(model=drawings.MODEL, code=quoteattr(code))
+    engine.call("deploy_bpmn", xml=stub)
 
 
 def _runs(
     engine: Engine, drawing: Drawing, explorer: Explorer, bounds: Bounds, deadline: float
 ) -> Iterator[Run]:
     """Runs until everything was reached, nothing new comes any more, or a bound is reached."""
-    fruitless = 0
     for number in range(bounds.runs):
-        if number >= bounds.least and (not explorer.goals() or time.monotonic() > deadline):
+        if number >= bounds.least and not explorer.is_hopeful():
             return
-        if number >= bounds.least and fruitless >= 3 * len(explorer.goals()) + 3:
+        if number and time.monotonic() > deadline:
             return
         play = Play(engine, drawing, doubtful=number % 4 == 3)
-        before = len(explorer.reached)
         start = explorer.start_event()
         run = play.run(explorer.process, start, explorer)
         explorer.learn(run)
-        fruitless = 0 if len(explorer.reached) > before else fruitless + 1
         play.clear(run.reason or "the run is over")
         yield run
 
@@ -286,6 +298,7 @@ def totals(reports: list[FileReport]) -> dict[str, int]:
         "completed": sum(r.completed for r in reports),
         "incidents": sum(r.incidents for r in reports),
         "uncovered_nodes": sum(len(r.uncovered_nodes) for r in reports),
+        "uncovered_flows": sum(len(r.uncovered_flows) for r in reports),
         "stubs": sum(len(r.stubs) for r in reports),
     }
 

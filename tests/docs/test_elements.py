@@ -96,6 +96,14 @@ def _event_sub(trigger: str) -> str:
     return f'<subProcess id="es" triggeredByEvent="true">{inner}<endEvent id="j"/></subProcess>'
 
 
+def _looped(tag: str, loop: str) -> str:
+    """An activity with loop characteristics."""
+    inner = f'<startEvent id="i"/>{_flow(8, "i", "j")}<endEvent id="j"/>'
+    message = {"receiveTask": ' messageRef="m"', "callActivity": ' calledElement="p"'}.get(tag, "")
+    inside = inner if tag in {"subProcess", "transaction"} else ""
+    return _line(f'<{tag} id="n"{message}>{loop}{inside}</{tag}>')
+
+
 def _out_of_task(first: str, second: str | None, default: bool = False) -> str:
     attribute = ' default="f3"' if default else ""
     more = "" if second is None else f'{_flow(3, "n", "y", second)}<endEvent id="y"/>'
@@ -130,7 +138,18 @@ _EVENTS: dict[str, Callable[[str], str]] = {
     ),
     "boundaryEvent": _boundary,
 }
-_TASK = '<serviceTask id="n">{}</serviceTask>'
+_NUMBER = "<loopCardinality>3</loopCardinality>"
+_ACTIVITIES = (
+    "serviceTask",
+    "sendTask",
+    "userTask",
+    "task",
+    "manualTask",
+    "receiveTask",
+    "subProcess",
+    "transaction",
+    "callActivity",
+)
 _OTHERS = {
     "endEvent, message": [_end(_MESSAGE).replace('endEvent id="z"', f'endEvent id="z" {_SENDS}')],
     "intermediateThrowEvent, message": [
@@ -173,9 +192,20 @@ _OTHERS = {
     ],
     "adHocSubProcess": [_scope("adHocSubProcess")],
     "multiInstanceLoopCharacteristics": [
-        _line(_TASK.format("<multiInstanceLoopCharacteristics/>"))
+        _looped(
+            tag,
+            f"<multiInstanceLoopCharacteristics{mode}>{_NUMBER}</multiInstanceLoopCharacteristics>",
+        )
+        for tag in _ACTIVITIES
+        for mode in ("", ' isSequential="true"')
     ],
-    "standardLoopCharacteristics": [_line(_TASK.format("<standardLoopCharacteristics/>"))],
+    "standardLoopCharacteristics": [
+        _looped(
+            tag,
+            "<standardLoopCharacteristics><loopCondition>${a}</loopCondition></standardLoopCharacteristics>",
+        )
+        for tag in _ACTIVITIES
+    ],
     "isForCompensation": [_line('<serviceTask id="n" isForCompensation="true"/>')],
     "several event definitions on one event": [
         _EVENTS["intermediateCatchEvent"](_TRIGGERS["timer"] + _TRIGGERS["message"])

@@ -105,6 +105,27 @@ def test_coroutines_and_plain_functions_complete_a_process(database: TestDatabas
     assert threading.get_ident() not in threads
 
 
+def test_a_handler_gets_inputs_and_headers(database: TestDatabase) -> None:
+    mapped = (
+        '<serviceTask id="pay"><extensionElements xmlns:z="http://camunda.org/schema/zeebe/1.0">'
+        '<z:ioMapping><z:input source="= n * 2" target="double"/>'
+        '<z:output source="= paid" target="receipt"/></z:ioMapping>'
+        '<z:taskHeaders><z:header key="url" value="/pay"/></z:taskHeaders>'
+        "</extensionElements></serviceTask>"
+    )
+    deploy(database, linear("mapped", "pay").replace('<serviceTask id="pay"/>', mapped))
+    instance = start(database, "mapped")[0]
+    worker = Worker()
+
+    @worker.task("pay")
+    async def pay(task: Task) -> dict[str, Any]:
+        return {"paid": [task.variables["double"], task.headers], "junk": 1}
+
+    run_until_idle(database, worker)
+    assert statuses(database, "mapped") == {"Completed": 1}
+    assert variables_of(database, instance) == {"n": 1, "receipt": [2, {"url": "/pay"}]}
+
+
 def test_a_bpmn_error_leaves_by_the_boundary(database: TestDatabase) -> None:
     deploy(database, caught("declines", "charge-card", "card-declined"))
     instance = start(database, "declines")[0]

@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(97);
+select plan(104);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -249,6 +249,19 @@ select test.breaks($$update bpm_core.outbox set token_id = bpm_core.new_id() whe
 select test.breaks($$update bpm_core.task_instance set task_version_id = bpm_core.new_id() where id = pg_temp.task('fresh', 'reserve')$$, '{I-27}', 'a task of no version');
 select test.breaks($$update bpm_core.dead_letter set task_instance_id = bpm_core.new_id()$$, '{I-27}', 'a dead letter of no task');
 select test.breaks($$update bpm_core.workflow_instance set parent_token_id = bpm_core.new_id(), inputs = '{}' where id = pg_temp.w('half')$$, '{I-27}', 'no such parent');
+
+-- I-27: multi-instances. One of three items has ended; another multi-instance has items to come.
+select test.deploy('multi', '<serviceTask id="each" bpm:type="each"><multiInstanceLoopCharacteristics bpm:collection="items"/></serviceTask><endEvent id="end"/>' || test.flows('start>each', 'each>end')) \gset
+select test.start('multi', '{"items": [1, 2, 3]}') as mi \gset
+select test.complete_next('each') is not null as done \gset
+select test.start('multi', (select jsonb_build_object('items', jsonb_agg(n)) from generate_series(1, 1100) n)) as large \gset
+select is(test.broken(), '{}', 'all is well with multi-instances');
+select test.breaks($$update bpm_core.multi_instance set done = 2 where total = 3$$, '{I-27}', 'counted one too many');
+select test.breaks($$update bpm_core.multi_instance set created = 2 where total = 3$$, '{I-27}', 'one more than were begun');
+select test.breaks($$delete from bpm_core.inbox where kind = 'Continue'$$, '{I-27}', 'items that nobody begins');
+select test.breaks($$delete from bpm_core.multi_instance where total = 1100$$, '{I-27}', 'elements of no multi-instance');
+select test.breaks($$update bpm_core.multi_instance set visit = 7 where total = 3$$, '{I-27}', 'a multi-instance of another visit');
+select test.breaks(format($$insert into bpm_core.multi_instance (host_token_id, workflow_instance_id, visit, node_id, mode, total, created) values (bpm_core.new_id(), %L, 1, 'each', 'Parallel', 1, 1)$$, pg_temp.w('done')), '{I-12,I-27}', 'one in an instance that has ended');
 
 select * from finish();
 rollback;
