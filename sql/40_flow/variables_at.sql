@@ -5,9 +5,7 @@ create or replace function bpm_core.variables_at(p_tenant_id text, p_instance_id
 returns jsonb
 language sql stable
 as $$
-  select bpm_core.jsonb_merge((h.detail -> 'variables') - array(select jsonb_array_elements_text(coalesce(h.detail -> 'local', '[]'))) order by h.seq)
+  select bpm_core.jsonb_merge(bpm_core.patch_of(h.kind, h.detail) order by h.seq)
     from bpm_core.history_event h
-   where h.tenant_id = p_tenant_id and h.workflow_instance_id = p_instance_id and (p_upto is null or h.seq <= p_upto)
-     and jsonb_typeof(h.detail -> 'variables') = 'object'
-     and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped')
+   where h.tenant_id = p_tenant_id and h.workflow_instance_id = p_instance_id and (p_upto is null or h.seq <= p_upto) and h.detail ? 'variables'
 $$;

@@ -1,6 +1,6 @@
 -- bpm.plan_migration, bpm.migrate_process, bpm.migrate_processes: an instance goes on in another version of its process, or is refused.
 begin;
-select plan(77);
+select plan(81);
 create function pg_temp.plan(p_process_instance_id uuid, p_to integer default 2, p_mapping jsonb default '{}') returns text[] language sql as $$
   select coalesce(array_agg(concat_ws(' ', m.item, m.node_id, '>', m.to_node_id, m.action, m.refusal) order by m.item, m.node_id, m.to_node_id), '{}')
     from bpm.plan_migration(p_process_instance_id, p_to, p_mapping) m $$;
@@ -135,6 +135,23 @@ select is(test.standing(:'h')::text || test.broken()::text, '{"deep Waiting","ne
 select pg_temp.deploy('house', test.service('deep') || '<endEvent id="end"/>' || test.flows('start>deep', 'deep>end')) \gset
 select test.start('house', '{}', 'H-2') as h2 \gset
 select is(pg_temp.refusals(:'h', 3), 'BP422 ["ScopeDiffers", "NodeMissing", "NodeMissing", "NodeMissing", "NodeMissing"]', 'out of a sub-process: refused, with everything that stands in the way');
+
+create function pg_temp.crowd(p_times text, p_rest text default '') returns text language sql as $$
+  select format('<subProcess id="sub"><multiInstanceLoopCharacteristics><loopCardinality>%s</loopCardinality></multiInstanceLoopCharacteristics><startEvent id="in"/>%s<endEvent id="out"/>%s</subProcess><endEvent id="end"/>',
+                p_times, test.service('mob'), test.flows('in>mob', 'mob>out'))
+         || pg_temp.boundary('stop', 'sub', 'a') || p_rest || test.flows('start>sub') $$;
+select pg_temp.deploy('crowd', pg_temp.crowd('3', test.flows('sub>end'))) \gset
+select test.start('crowd', '{}', 'N-1') as n \gset
+select test.complete_next('mob') as done \gset
+select pg_temp.deploy('crowd', pg_temp.crowd('3', test.service('after') || test.flows('sub>after', 'after>end'))) \gset
+select pg_temp.deploy('crowd', pg_temp.crowd('4', test.flows('sub>end'))) \gset
+select is((select jsonb_path_query_array(e.e, '$.detail.refusals[*].code') from kit.raised(format('select bpm.migrate_process(%L, 3)', :'n')) e(e)), '["BodyDiffers"]', 'a multi-instance that is defined otherwise is refused');
+select is(pg_temp.migrate(:'n', 2) || test.broken()::text, '1 2 []{}', 'a multi-instance sub-process with a boundary event, of the same structure, is accepted (C15)');
+select count(test.complete_next('mob')) as done from generate_series(1, 2) \gset
+select is(test.standing(:'n')::text || test.broken()::text, '{"after Waiting"}{}', 'it ends as it began, and goes on in the new version');
+select s.process_instance_id as n from bpm.start_process('crowd', '{}', 'N-3', p_version => 1) s \gset
+select pg_temp.migrate(:'n', 2) as moved \gset
+select is((select m.state from bpm.correlate_message('a', 'N-3') m) || test.broken()::text, 'Correlated{}', 'its boundary event still ends all of it');
 
 -- While it is suspended, with an answer parked
 select pg_temp.deploy('calm', test.service('one') || '<endEvent id="end"/>' || test.flows('start>one', 'one>end')) \gset
