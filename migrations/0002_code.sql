@@ -5863,8 +5863,9 @@ $$;
 
 -- from 40_flow/apply_call_ends.sql
 -- Under the instance locks: called processes have completed, their callers go on. The outputs map what the called one has; without outputs it is the keys
--- its steps wrote. A caller that no longer waits for it hears nothing.
--- Writes:   workflow_instance, scope, history_event, timer, subscription, incident, and what the paths ahead write.
+-- its steps wrote. A caller that no longer waits for it hears nothing. Outputs that cannot be evaluated bury the row: resolving that incident tries them
+-- again, and nothing is called twice.
+-- Writes:   workflow_instance, scope, history_event, timer, subscription, and what bury_inbox and the paths ahead write.
 create or replace function bpm_core.apply_call_ends(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
 language plpgsql volatile
@@ -5874,18 +5875,19 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_troubles bpm_core.trouble[];
+  v_failed   uuid[];
+  v_problems text;
   v_leaving  bpm_core.moving[];
 begin
   with ended as materialized (
-    select h.host, (h.payload ->> 'child')::uuid as child_id, o.mapped, o.failed
+    select h.host, (h.payload ->> 'child')::uuid as child_id, h.inbox_id, o.mapped, o.problem
       from bpm_core.waiting_hosts(p_tenant_id, p_rows) h
      cross join lateral (select c.inputs, c.variables from bpm_core.workflow_instance c
                           where c.tenant_id = p_tenant_id and c.id = (h.payload ->> 'child')::uuid offset 0) c
      cross join lateral (select n.expressions -> 'call' as spec from bpm_core.workflow_node n
                           where n.tenant_id = p_tenant_id and n.workflow_version_id = (h.host).version_id and n.node_id = (h.host).node_id offset 0) n
      cross join lateral (
-       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.failed
+       select case when not n.spec ? 'outputs' then c.variables when n.spec ? 'all_out' then c.variables || m.mapped else m.mapped end as mapped, m.problem
          from bpm_core.map_values(coalesce(n.spec -> 'outputs', '[]'), c.inputs || c.variables) m) o),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
@@ -5900,11 +5902,12 @@ begin
      where w.tenant_id = (e.host).tenant_id and w.id = (e.host).instance_id and e.mapped is not null)
   select array_agg(row(p_tenant_id, (e.host).instance_id, (e.host).version_id, (e.host).scope_id, (e.host).token_id, (e.host).node_id, null, null)::bpm_core.moving)
            filter (where e.mapped is not null),
-         array_agg(row(e.host, 'MappingUndecidable', format('Call activity %s: the output %s cannot be decided.', (e.host).node_id, e.failed ->> 'target'),
-                       jsonb_build_object('child', e.child_id, 'mapping', e.failed))::bpm_core.trouble) filter (where e.mapped is null)
-    into v_leaving, v_troubles
+         array_agg(e.inbox_id) filter (where e.mapped is null), string_agg(e.problem, '; ') filter (where e.mapped is null)
+    into v_leaving, v_failed, v_problems
     from ended e;
-  perform bpm_core.open_incidents(v_troubles);
+  if v_failed is not null then
+    perform bpm_core.bury_inbox(p_tenant_id, array(select r from unnest(p_rows) r where r.id = any (v_failed)), v_problems);
+  end if;
   if v_leaving is not null then
     perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
     perform bpm_core.advance_isolated(v_leaving);
@@ -6451,6 +6454,37 @@ begin
      set lock_version = w.lock_version + 1
     from (select distinct p_tenant_id as tenant_id, i.id from unnest(p_instances) i(id)) d
    where w.tenant_id = d.tenant_id and w.id = d.id;
+end
+$$;
+
+-- from 40_flow/bury_inbox.sql
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
+create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with poison as materialized (
+    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
+           p.payload || jsonb_build_object('inbox', p.kind), v_now
+      from poison p),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
+      from poison p)
+  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
+  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
+    from poison p;
 end
 $$;
 
@@ -8772,9 +8806,16 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
-                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
+     cross join lateral (
+       -- By the flow or by the node, never by both in one: a fork of thousands would read all its flows for each of them.
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is not null and f.flow_id = l.flow_id and f.workflow_version_id = l.version_id and f.tenant_id = l.tenant_id
+       union all
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is null and f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+       offset 0) f);
 end
 $$;
 
@@ -11592,7 +11633,7 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
@@ -11618,7 +11659,7 @@ $$;
 
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
--- Writes:   inbox; incident, dead_letter, history_event.
+-- Writes:   inbox, and what bury_inbox writes.
 create or replace function bpm_core.put_back_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
 language plpgsql volatile
@@ -11628,28 +11669,22 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now    timestamptz := bpm_core.now();
+  v_poison bpm_core.inbox[];
 begin
   update bpm_core.inbox i
      set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
     from unnest(p_rows) r
    where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as materialized (
+  with poison as (
     delete from bpm_core.inbox i
      using unnest(p_rows) r
      where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*, bpm_core.new_id() as incident_id),
-  opened as (
-    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
-    select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error), p.payload || jsonb_build_object('inbox', p.kind), v_now
-      from poison p),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
-    select p_tenant_id, p.target_id, v_now, 'IncidentOpened', jsonb_build_object('incident', p.incident_id, 'code', 'InboxPoisoned', 'message', p_error)
-      from poison p)
-  insert into bpm_core.dead_letter (tenant_id, id, workflow_instance_id, incident_id, kind, error, payload, created_at)
-  select p_tenant_id, bpm_core.new_id(), p.target_id, p.incident_id, 'Inbox', to_jsonb(p_error), p.payload, v_now
-    from poison p;
+    returning i.*)
+  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
+  if v_poison is not null then
+    perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
+  end if;
 end
 $$;
 

@@ -12,8 +12,15 @@ begin
   return array(
     select row(l.tenant_id, l.instance_id, l.version_id, l.scope_id, l.token_id, f.target_id, f.flow_id, f.target_kind)::bpm_core.moving
       from unnest(p_leaving) l
-     cross join lateral (select f.target_id, f.flow_id, f.target_kind from bpm_core.workflow_flow f
-                          where f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
-                            and (l.flow_id is null or f.flow_id = l.flow_id) offset 0) f);
+     cross join lateral (
+       -- By the flow or by the node, never by both in one: a fork of thousands would read all its flows for each of them.
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is not null and f.flow_id = l.flow_id and f.workflow_version_id = l.version_id and f.tenant_id = l.tenant_id
+       union all
+       select f.target_id, f.flow_id, f.target_kind
+         from bpm_core.workflow_flow f
+        where l.flow_id is null and f.tenant_id = l.tenant_id and f.workflow_version_id = l.version_id and f.source_id = l.node_id
+       offset 0) f);
 end
 $$;

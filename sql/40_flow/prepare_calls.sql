@@ -16,7 +16,7 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'MappingUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null

@@ -232,7 +232,10 @@ def test_without_the_instance_lock_the_ends_are_told_wrong(fresh_database: TestD
     """The test above can fail: with a lock that locks nothing, work ends in a dead instance."""
     kit.deploy(fresh_database, RACING_ENDS)
     kit.mutate(
-        fresh_database, "bpm_core.lock_instances(text,uuid[])", r"begin.*end", "begin return; end"
+        fresh_database,
+        "bpm_core.lock_instances(text,uuid[])",
+        r"begin.*end",
+        "begin return array[]::uuid[]; end",
     )
     for _ in range(20):
         _, nodes, outcomes = _race_ends(fresh_database)

@@ -46,7 +46,7 @@ select bpm.run_until_idle() as ticks \gset
 select is(test.status(:'d') || bpm.get_variables(:'d')::text, 'Completed{"x": 1}', 'nothing comes back');
 select test.deploy('lost', pg_temp.call('call', 'child', '<camunda:in sourceExpression="${x + 1}" target="a"/>') || '<endEvent id="end"/>' || test.flows('start>call', 'call>end')) \gset
 select test.start('lost', '{"x": "one"}') as e \gset
-select is((select i.code || ' ' || i.node_id || ' ' || (i.detail #>> '{mapping,target}') from bpm.incident i where i.process_instance_id = :'e'), 'MappingUndecidable call a', 'a mapping without a value');
+select is((select i.code || ' ' || i.node_id || ' ' || (i.detail #>> '{mapping,target}') from bpm.incident i where i.process_instance_id = :'e'), 'ExpressionUndecidable call a', 'a mapping without a value');
 select bpm.set_variables(:'e', '{"x": 1}') is not null as mended \gset
 select r.outcome from bpm.incident i cross join lateral bpm.resolve_incident(i.incident_id) r where i.process_instance_id = :'e' \gset
 select is(pg_temp.live(:'e'), '{"call Waiting","work Waiting"}', 'mended, it calls');

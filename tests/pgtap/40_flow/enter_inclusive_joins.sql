@@ -1,7 +1,7 @@
 -- Inclusive joins: fire with one token of every flow that has brought one, as soon as nothing live can come over an empty flow any more; asked at
 -- every arrival, move and death (C02 to C05). The rule against a reference: tests/properties/test_inclusive_joins.py.
 begin;
-select plan(73);
+select plan(75);
 create function pg_temp.live(p_process_instance_id uuid) returns integer language sql as $$ select i.live_tokens from bpm.instance i where i.process_instance_id = p_process_instance_id $$;
 create function pg_temp.replayed(p_process_instance_id uuid) returns text[] language sql as $$
   select coalesce(array_agg(r.node_id || ' ' || r.state order by r.node_id), '{}') from bpm.replay(test.workflow(p_process_instance_id)) r where r.state not in ('Completed', 'Terminated')
@@ -183,6 +183,15 @@ select is(test.incidents(:'r') || (select count(*) from bpm.incident i where i.p
 select bpm.set_variables(:'r', '{"x": 2}') is not null as mended \gset
 select bpm.resolve_incident(i.incident_id) is not null as resolved from bpm.incident i where i.process_instance_id = :'r' and i.state = 'Open' \gset
 select is(test.standing(:'r'), '{"c Waiting"}', 'mended: it goes on from there');
+
+select test.deploy('single', test.service('a') || test.service('b') || test.service('c') || '<parallelGateway id="f"/><inclusiveGateway id="g"/><endEvent id="end"/>'
+  || test.flows('start>f', 'f>a', 'f>b', 'a>g', 'b>g', 'c>end') || test.when('g>c', '${x > 1}')) \gset
+select test.start('single', '{"x": 0}') as p \gset
+select test.complete_next('a') as a, test.complete_next('b') as b \gset
+select is(test.standing(:'p') || test.incidents(:'p'), '{"g:split Failed","NoFlowTrue g:split"}', 'one flow whose condition is false, and no default: an incident');
+select bpm.set_variables(:'p', '{"x": 2}') is not null as mended \gset
+select bpm.resolve_incident(i.incident_id) is not null as resolved from bpm.incident i where i.process_instance_id = :'p' \gset
+select is(test.standing(:'p'), '{"c Waiting"}', 'mended: the same token goes on');
 
 -- A token parked before the join or on its way is live, and comes over the flow it is on
 select test.deploy('parked', test.service('a') || '<parallelGateway id="f"/><manualTask id="spin"/><exclusiveGateway id="x" default="x_spin"/><inclusiveGateway id="j"/><endEvent id="end"/><endEvent id="out"/>'
