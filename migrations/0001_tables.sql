@@ -264,7 +264,7 @@ comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequenc
 comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
 comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
-comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, or a cron rule, without quotes. Its time zone and catch-up policy, where said, are attributes time_zone and catch_up.';
 comment on column bpm_core.workflow_node.expressions is 'Compiled expression trees by purpose (timer, correlation, collection, completion, input, output, …), for bpm_core.evaluate.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
 
@@ -525,6 +525,24 @@ create type bpm_core.graph_index as (
 );
 comment on type bpm_core.graph_index is 'A graph over numbered nodes, for walks in PL/pgSQL (index_graph).';
 
+create type bpm_core.cron as (
+  seconds       integer[],
+  minutes       integer[],
+  hours         integer[],
+  months        integer[],
+  years         integer[],
+  days          integer[],
+  last_days     integer[],
+  near_days     integer[],
+  near_last     integer[],
+  weekdays      integer[],
+  nth_weekdays  integer[],
+  last_weekdays integer[],
+  either        boolean
+);
+comment on type bpm_core.cron is
+  'A cron rule as sets (parse_cron). years null: every year; last_days and near_last count from the end of the month (0: the last day), near_days are the working days nearest to a day; weekdays from 0, Sunday; nth_weekdays hold weekday * 10 + n; either: a day matches by day of month or by weekday, not by both.';
+
 -- from 40_flow/tables.sql
 -- How it moves: instances, tokens, joins, timers, messages, the inbox, incidents.
 -- Hot tables: narrow rows, one partial index per picker, no foreign key to shared rows (KEY SHARE locks on them cost two thirds of the throughput).
@@ -657,11 +675,12 @@ create type bpm_core.pick_position as (
 -- What one picker did in one tick.
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
--- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+-- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
+-- nobody called start_process: {message | signal | timer, …}, for history.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
 
 -- One thing open in an instance and what becomes of it in another version: action keep, rename, close or open; code: why it cannot be.
 create type bpm_core.migration_item as (kind text, id uuid, token_id uuid, node_id text, to_node_id text, action text, code text, message text);
@@ -916,9 +935,11 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (token_id);
+create index timer_of_version on bpm_core.timer (process_version_id, id) where process_version_id is not null;
 comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever; 0, of start timers only: this was the last.';
+comment on column bpm_core.timer.process_version_id is 'Of a start timer: the version it starts. Changed only under the lock of its process_definition.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -942,6 +963,8 @@ create table bpm_core.subscription (
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
+comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';
 comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
@@ -955,16 +978,18 @@ create table bpm_core.message (
   content_hash    bytea not null,
   state           bpm_core.message_state not null,
   correlated_to   uuid,
+  started_id      uuid,
   received_at     timestamptz not null,
   expires_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (message_id, tenant_id),
-  check ((correlated_to is not null) = (state = 'Correlated'))
+  check (num_nonnulls(correlated_to, started_id) = (state = 'Correlated')::integer)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+comment on column bpm_core.message.started_id is 'The workflow instance it started.';
 
 create table bpm_core.signal (
   tenant_id text collate "C" not null default '',

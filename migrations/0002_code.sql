@@ -177,6 +177,30 @@ begin
 end
 $$;
 
+-- from 00_foundation/known_zone.sql
+-- Is this the name of a time zone the server knows? Of regions, UTC or GMT; no offsets, no abbreviations and no POSIX rules, whose signs are upside down.
+create or replace function bpm_core.known_zone(p_zone text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_zone is null or length(p_zone) > 100 or p_zone !~ '^[A-Za-z][A-Za-z_]+(/[A-Za-z][A-Za-z0-9_+-]*)*$' then
+    return false;
+  end if;
+  -- An abbreviation is an offset, not a zone, and which one differs from country to country (IST).
+  if p_zone !~ '/' and upper(p_zone) not in ('UTC', 'GMT') and exists (select from pg_timezone_abbrevs a where a.abbrev = upper(p_zone)) then
+    return false;
+  end if;
+  -- Asked by using it: the list of zones is read from disk, file by file.
+  perform timestamptz '2000-01-01Z' at time zone p_zone;
+  return true;
+exception
+  when invalid_parameter_value then
+    return false;
+end
+$$;
+
 -- from 00_foundation/new_id.sql
 -- A fresh identifier: uuid version 7, so that keys arrive in the order of time and indexes grow at their right edge. What is drawn one after the other
 -- sorts so, if a microsecond lies between: the inbox is applied in this order.
@@ -245,7 +269,7 @@ $$;
 -- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
 create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
 returns text
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -259,6 +283,7 @@ begin
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
+      ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -267,6 +292,10 @@ begin
     return format('There is no setting %L.', p_name);
   elsif p_value is null then
     return null;
+  elsif p_name = 'engine.time_zone' then
+    if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
+      return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
        or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')
@@ -703,7 +732,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
-    when 'startEvent' then case p_event when 'none' then 'StartEvent' end
+    when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
                    when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
@@ -1283,6 +1312,316 @@ as $$
          and p_tree ->> 'op' = 'call' then 'the result of a calculation is neither true nor false' end
 $$;
 
+-- from 20_catalog/cron_day_field.sql
+-- The field day of month of a cron rule: what cron_values reads, and L, L-3, LW, L-3W, 15W.
+-- Returns:  the sets (cron); days null when it is no such field.
+create or replace function bpm_core.cron_day_field(p_text text, out days integer[], out last_days integer[], out near_days integer[], out near_last integer[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_item  text;
+  v_plain text;
+  v_parts text[];
+begin
+  days := array[]::integer[];
+  last_days := days;
+  near_days := days;
+  near_last := days;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^L(?:-([12]?\d|30))?(W)?$');
+    if v_parts is not null then
+      if v_parts[2] is null then
+        last_days := last_days || coalesce(v_parts[1]::integer, 0);
+      else
+        near_last := near_last || coalesce(v_parts[1]::integer, 0);
+      end if;
+    elsif v_item ~ '^([1-9]|[12]\d|3[01])W$' then
+      near_days := near_days || rtrim(v_item, 'W')::integer;
+    else
+      v_plain := concat_ws(',', v_plain, v_item);
+    end if;
+  end loop;
+  if v_plain is not null then
+    days := bpm_core.cron_values(v_plain, 1, 31, 31);
+  end if;
+end
+$$;
+
+-- from 20_catalog/cron_days.sql
+-- The days of one month on which a cron rule fires.
+-- Returns:  integer[], sorted, empty when there is none.
+create or replace function bpm_core.cron_days(p_cron bpm_core.cron, p_year integer, p_month integer)
+returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first constant date := make_date(p_year, p_month, 1);
+  v_last  constant integer := extract(day from v_first + interval '1 month' - interval '1 day')::integer;
+  v_dow   constant integer := extract(dow from v_first)::integer;
+  v_near  integer[] := array[]::integer[];
+begin
+  if p_cron.near_days <> '{}' or p_cron.near_last <> '{}' then
+    -- The working day nearest to a day, never in another month.
+    v_near := array(
+      select n.day + case (v_dow + n.day - 1) % 7 when 6 then case when n.day > 1 then -1 else 2 end
+                                                  when 0 then case when n.day < v_last then 1 else -2 end else 0 end
+        from (select unnest(p_cron.near_days) union all select v_last - unnest(p_cron.near_last)) n (day)
+       where n.day between 1 and v_last);
+  end if;
+  return array(
+    select d.day
+      from generate_series(1, v_last) d (day)
+     cross join lateral (select (v_dow + d.day - 1) % 7 as dow) w
+     cross join lateral (
+       select d.day = any (p_cron.days) or (v_last - d.day) = any (p_cron.last_days) or d.day = any (v_near) as by_day,
+              w.dow = any (p_cron.weekdays) or (w.dow * 10 + (d.day - 1) / 7 + 1) = any (p_cron.nth_weekdays)
+                or (d.day > v_last - 7 and w.dow = any (p_cron.last_weekdays)) as by_weekday) m
+     where case when p_cron.either then m.by_day or m.by_weekday else m.by_day and m.by_weekday end
+     order by d.day);
+end
+$$;
+
+-- from 20_catalog/cron_next.sql
+-- The next instant of a cron rule after one, in a time zone. A rule of fixed hours fires once a day it names, also when the clocks move: at the
+-- first instant after a gap, and only the first time when an hour comes twice. One of every hour goes by the hours that pass.
+-- Returns:  timestamptz; null when there is none any more.
+create or replace function bpm_core.cron_next(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from    timestamp := p_after at time zone p_zone;
+  v_next    timestamp;
+  v_instant timestamptz;
+  v_shift   timestamptz;
+begin
+  if cardinality(p_cron.hours) = 24 then
+    return bpm_core.cron_next_hourly(p_cron, p_zone, p_after);
+  end if;
+  v_instant := bpm_core.local_instant(v_from, p_zone);
+  if v_instant < p_after then
+    -- An hour that comes twice, the second time: all of it has been.
+    v_shift := bpm_core.zone_shift(p_zone, v_instant, p_after);
+    v_from := ((v_shift - interval '1 second') at time zone p_zone) + interval '1 second';
+  else
+    v_from := date_trunc('second', v_from) + interval '1 second';
+  end if;
+  loop
+    v_next := bpm_core.cron_wall(p_cron, v_from);
+    v_instant := bpm_core.local_instant(v_next, p_zone);
+    exit when v_next is null or v_instant > p_after;
+    v_from := v_next + interval '1 second';
+  end loop;
+  return v_instant;
+end
+$$;
+
+-- from 20_catalog/cron_next_hourly.sql
+-- cron_next for rules of every hour: what the clock on the wall shows, hour after hour as they pass.
+-- Returns:  timestamptz; null when there is none any more.
+create or replace function bpm_core.cron_next_hourly(p_cron bpm_core.cron, p_zone text, p_after timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_base    timestamptz := p_after;
+  v_shown   timestamp := p_after at time zone p_zone;
+  v_next    timestamp := bpm_core.cron_wall(p_cron, date_trunc('second', v_shown) + interval '1 second');
+  v_instant timestamptz;
+begin
+  if v_next - v_shown > interval '1 day' then
+    -- The days between have none; within one day the clocks move at most once.
+    v_base := bpm_core.local_instant(date_trunc('day', v_next), p_zone);
+    v_shown := v_base at time zone p_zone;
+    v_next := bpm_core.cron_wall(p_cron, v_shown);
+  end if;
+  while v_next is not null loop
+    v_instant := v_base + (v_next - v_shown);
+    if v_instant at time zone p_zone = v_next then
+      return v_instant;
+    end if;
+    v_base := bpm_core.zone_shift(p_zone, v_base, v_instant);
+    v_shown := v_base at time zone p_zone;
+    v_next := bpm_core.cron_wall(p_cron, v_shown);
+  end loop;
+  return null;
+end
+$$;
+
+-- from 20_catalog/cron_time.sql
+-- The first time of day of a cron rule at or after a time.
+-- Returns:  time; null when the day has none left.
+create or replace function bpm_core.cron_time(p_cron bpm_core.cron, p_from time)
+returns time
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hour   integer := extract(hour from p_from)::integer;
+  v_minute integer := extract(minute from p_from)::integer;
+  v_second integer := trunc(extract(second from p_from))::integer;
+  v_next   integer;
+begin
+  if v_hour = any (p_cron.hours) then
+    if v_minute = any (p_cron.minutes) then
+      v_next := (select min(s) from unnest(p_cron.seconds) s where s >= v_second);
+      if v_next is not null then
+        return make_time(v_hour, v_minute, v_next);
+      end if;
+    end if;
+    v_next := (select min(m) from unnest(p_cron.minutes) m where m > v_minute);
+    if v_next is not null then
+      return make_time(v_hour, v_next, p_cron.seconds[1]);
+    end if;
+  end if;
+  v_next := (select min(h) from unnest(p_cron.hours) h where h > v_hour);
+  return make_time(v_next, p_cron.minutes[1], p_cron.seconds[1]);
+end
+$$;
+
+-- from 20_catalog/cron_values.sql
+-- One field of a cron rule without its specials: *, n, n-m, each with /step, and lists of these. A range may run over the end (FRI-MON, 22-2).
+-- p_names: names of the values from p_low on. p_span: how many values there are before they begin anew.
+-- Returns:  integer[], as written, not yet sorted; null when it is no such field.
+create or replace function bpm_core.cron_values(p_text text, p_low integer, p_high integer, p_span integer, p_names text[] default '{}')
+returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_values integer[] := array[]::integer[];
+  v_item   text;
+  v_parts  text[];
+  v_from   integer;
+  v_to     integer;
+  v_step   integer;
+begin
+  if p_text is null then
+    return null;
+  end if;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^(?:(\*)|(\d{1,4}|[A-Z]{3})(?:-(\d{1,4}|[A-Z]{3}))?)(?:/(\d{1,4}))?$');
+    if v_parts is null then
+      return null;
+    end if;
+    v_from := case when v_parts[1] is not null then p_low when v_parts[2] ~ '\d' then v_parts[2]::integer else array_position(p_names, v_parts[2]) + p_low - 1 end;
+    v_to := case when v_parts[3] ~ '\d' then v_parts[3]::integer when v_parts[3] is not null then array_position(p_names, v_parts[3]) + p_low - 1
+                 when v_parts[1] is not null or v_parts[4] is not null then p_low + p_span - 1 else v_from end;
+    v_step := coalesce(v_parts[4]::integer, 1);
+    if v_from is null or v_to is null or v_from not between p_low and p_high or v_to not between p_low and p_high or v_step not between 1 and p_span then
+      return null;
+    end if;
+    if v_to < v_from then
+      v_to := v_to + p_span;
+    end if;
+    v_values := v_values || array(select case when n > p_high then n - p_span else n end from generate_series(v_from, v_to, v_step) n);
+  end loop;
+  return nullif(v_values, '{}');
+end
+$$;
+
+-- from 20_catalog/cron_wall.sql
+-- The first time on the clock on the wall that a cron rule names, at or after one. Steps over fields, months and days, never over minutes.
+-- Returns:  timestamp; null when there is none within 100 years or before 2200.
+create or replace function bpm_core.cron_wall(p_cron bpm_core.cron, p_from timestamp)
+returns timestamp
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from  timestamp := date_trunc('second', p_from) + case when p_from > date_trunc('second', p_from) then interval '1 second' else interval '0' end;
+  v_date  date := v_from::date;
+  v_time  time := bpm_core.cron_time(p_cron, v_from::time);
+  v_month integer;
+  v_day   integer;
+begin
+  if v_time is null then
+    v_date := v_date + 1;
+    v_time := make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
+  end if;
+  for v_year in extract(year from v_date)::integer .. least(2199, extract(year from v_date)::integer + 100) loop
+    continue when v_year <> all (p_cron.years);
+    foreach v_month in array p_cron.months loop
+      continue when make_date(v_year, v_month, 1) < date_trunc('month', v_date)::date;
+      foreach v_day in array bpm_core.cron_days(p_cron, v_year, v_month) loop
+        if make_date(v_year, v_month, v_day) = v_date then
+          return v_date + v_time;
+        elsif make_date(v_year, v_month, v_day) > v_date then
+          return make_date(v_year, v_month, v_day) + make_time(p_cron.hours[1], p_cron.minutes[1], p_cron.seconds[1]);
+        end if;
+      end loop;
+    end loop;
+  end loop;
+  return null;
+end
+$$;
+
+-- from 20_catalog/cron_weekday_field.sql
+-- The field day of week of a cron rule: what cron_values reads, and 6#3 or FRI#3, 5L or FRIL, and L alone (Quartz: Saturday).
+-- p_low: the number of Sunday, 0 in Unix and Spring, 1 in Quartz.
+-- Returns:  the sets (cron), Sunday 0; weekdays null when it is no such field.
+create or replace function bpm_core.cron_weekday_field(p_text text, p_low integer, out weekdays integer[], out nth_weekdays integer[], out last_weekdays integer[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names constant text[] := array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+  v_item  text;
+  v_plain text;
+  v_parts text[];
+  v_day   integer;
+begin
+  weekdays := array[]::integer[];
+  nth_weekdays := weekdays;
+  last_weekdays := weekdays;
+  foreach v_item in array string_to_array(p_text, ',') loop
+    v_parts := regexp_match(v_item, '^(\d|[A-Z]{3})(?:#([1-5])|(L))$');
+    if v_parts is not null then
+      v_day := (bpm_core.cron_values(v_parts[1], p_low, 7, 7, v_names))[1];
+      if v_day is null then
+        weekdays := null;
+        return;
+      elsif v_parts[3] is not null then
+        last_weekdays := last_weekdays || (v_day - p_low) % 7;
+      else
+        nth_weekdays := nth_weekdays || (v_day - p_low) % 7 * 10 + v_parts[2]::integer;
+      end if;
+    elsif v_item = 'L' and p_low = 1 then
+      weekdays := weekdays || 6;
+    else
+      v_plain := concat_ws(',', v_plain, v_item);
+    end if;
+  end loop;
+  if v_plain is not null then
+    weekdays := weekdays || (select array_agg((d - p_low) % 7) from unnest(bpm_core.cron_values(v_plain, p_low, 7, 7, v_names)) d);
+    if bpm_core.cron_values(v_plain, p_low, 7, 7, v_names) is null then
+      weekdays := null;
+    end if;
+  end if;
+end
+$$;
+
+-- from 20_catalog/cron_weekdays.sql
+-- The days of the week a cron rule names, for people: MON, FRI#3, SUNL.
+-- Returns:  text.
+create or replace function bpm_core.cron_weekdays(p_rule text)
+returns text
+language sql immutable
+as $$
+  select string_agg((array['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'])[x.day + 1] || x.which, ', ' order by x.day, x.which)
+    from (select (bpm_core.parse_cron((bpm_core.split_zone(p_rule)).rule)).cron as rule) c
+   cross join lateral (
+     select unnest((c.rule).weekdays) as day, '' as which
+     union
+     select d / 10, '#' || d % 10 from unnest((c.rule).nth_weekdays) d
+     union
+     select d, 'L' from unnest((c.rule).last_weekdays) d) x
+$$;
+
 -- from 20_catalog/default_task_version.sql
 -- A task version that says nothing but its type; bpm:user is the type of all user tasks, done by people.
 create or replace function bpm_core.default_task_version(p_task_type text)
@@ -1843,41 +2182,46 @@ end
 $$;
 
 -- from 20_catalog/drawn_timer.sql
--- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression naming a variable.
--- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), and
---           problem with hint when it is no valid rule of its kind.
-create or replace function bpm_core.drawn_timer(p_kind text, p_source text, out kind text, out rule text, out path text, out problem text, out hint text)
-language plpgsql immutable
+-- A timer's rule as people write it: plain, in quotes, as a literal in an expression, or as an expression over variables.
+-- p_zone: the time zone its element names (bpm:timeZone), if any.
+-- Returns:  kind, rule (a literal without quotes, or ${path}), path (of the variable an expression names), tree (of an expression that does more), problem with hint when it is no
+--           valid rule of its kind, and numbered: a cron rule with more than 5 fields names a weekday by its number.
+create or replace function bpm_core.drawn_timer(
+  p_kind text, p_source text, p_zone text default null, out kind text, out rule text, out path text, out problem text, out hint text, out numbered boolean, out tree jsonb)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_inner text := coalesce((regexp_match(btrim(p_source), '^[$#]\{(.*)\}$'))[1], (regexp_match(btrim(p_source), '^=(.*)$'))[1]);
 begin
   kind := p_kind;
+  numbered := false;
   rule := btrim(coalesce(v_inner, p_source));
   if rule ~ '^"[^"]*"$' or rule ~ '^''[^'']*''$' then
     rule := btrim(substr(rule, 2, length(rule) - 2));
-  elsif v_inner is not null then
+  elsif v_inner is not null or p_source ~ '[$#]\{' then
+    v_inner := p_source;
     path := bpm_core.expression_path(p_source);
     rule := coalesce('${' || path || '}', btrim(p_source));
     if path is null then
-      problem := format('The expression %s is not a dotted path into the variables.', rule);
-      hint := 'Write a literal (PT5M), or the path of a variable that holds one: ${order.patience}.';
+      select c.tree, format('The expression %s cannot be read: %s (position %s).', rule, c.problem, c.at) into tree, problem
+        from bpm_core.compile_expression(p_source) c;
+      problem := case when tree is null then problem end;
+      hint := 'Write a literal (PT5M), or an expression that gives one: ${order.patience}, PT${minutes}M.';
     end if;
-    return;
   end if;
-  if coalesce(rule, '') = '' then
+  if problem is null and p_zone is not null and not bpm_core.known_zone(p_zone) then
+    problem := format('%s is no time zone the server knows.', quote_literal(left(p_zone, 100)));
+    hint := 'Name a region, such as Europe/Berlin, or UTC.';
+  end if;
+  if problem is not null or path is not null or tree is not null then
+    return;
+  elsif coalesce(rule, '') = '' then
     problem := 'It has no duration, date or cycle.';
-    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M).';
-  elsif p_kind = 'Duration' and bpm_core.parse_duration(rule) is null then
-    problem := format('%s is not an ISO 8601 duration.', quote_literal(left(rule, 100)));
-    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
-  elsif p_kind = 'Date' and bpm_core.parse_timestamp(rule) is null then
-    problem := format('%s is not an ISO 8601 date.', quote_literal(left(rule, 100)));
-    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00. Without a zone it is UTC.';
-  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(rule) c) is null then
-    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', quote_literal(left(rule, 100)));
-    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D. Cron rules are not executed yet.';
+    hint := 'Add timeDuration (PT5M), timeDate (2030-01-31T12:00:00Z) or timeCycle (R3/PT10M, 0 0 9 * * MON-FRI).';
+  else
+    kind := bpm_core.timer_kind(p_kind, (bpm_core.split_zone(rule)).rule);
+    select x.problem, x.hint, x.numbered into problem, hint, numbered from bpm_core.timer_problem(kind, rule) x;
   end if;
 end
 $$;
@@ -2443,14 +2787,24 @@ $$;
 -- What is wrong or odd about the events: timers, correlation keys, error codes, boundary events that cannot fire.
 create or replace function bpm_core.find_event_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
-language sql immutable
+language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n),
   definition as materialized (select d.* from bpm_core.bpmn_definitions(p_elements) d)
-  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
-    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule') t
-   where n.event = 'timer' and t.problem is not null
+  select case when t.problem is not null then bpm_core.fault('InvalidTimer', format('Timer of %s: %s', n.label, t.problem), n.node_id, null, t.hint)
+              else bpm_core.warning('CronWeekdayNumber', format('Timer of %s: %s names days of the week by numbers, which engines count differently; taken as %s.', n.label,
+                     quote_literal(left(t.rule, 100)), bpm_core.cron_weekdays(t.rule)), n.node_id, null, 'Write names: MON, FRI.') end
+    from node n cross join lateral bpm_core.drawn_timer(n.definition ->> 'timer_kind', n.definition ->> 'timer_rule', bpm_core.own_timer(n.attributes, n.definition) ->> 'time_zone') t
+   where n.event = 'timer' and (t.problem is not null or t.numbered)
+  union all
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: bpm:catchUp=%s is not Once, All or Skip.', n.label, quote_literal(left(o.catch_up, 50))), n.node_id, null,
+           'Once: what was missed while nothing ran is made up for by one firing. All: one by one. Skip: not at all.')
+    from node n cross join lateral (select bpm_core.own_timer(n.attributes, n.definition) ->> 'catch_up') o(catch_up)
+   where n.event = 'timer' and o.catch_up not in ('Once', 'All', 'Skip')
+  union all
+  select bpm_core.fault('InvalidTimer', format('Timer of %s: %s is an expression, but before the process starts there are no variables.', n.label, n.timer_rule), n.node_id, null, 'Write a literal.')
+    from node n where n.kind = 'TimerStart' and n.timer_rule ~ '^\s*=|[$#]\{'
   union all
   select bpm_core.fault('InvalidCondition', format('Condition of %s cannot be read: %s.', n.label, coalesce(x.problem || ' (position ' || x.at || ')', 'there is none')), n.node_id, null,
            'Write a condition over variables: ${stock < 10}.')
@@ -2459,7 +2813,7 @@ as $$
   union all
   select bpm_core.warning('CycleFiresOnce', format('%s has a cycle, but ends with its first firing.', n.label), n.node_id, null, 'Use timeDuration, or a boundary event that does not interrupt.')
     from node n
-   where n.timer_kind = 'Cycle' and (n.tag = 'intermediateCatchEvent' or (n.tag = 'boundaryEvent' and n.interrupting))
+   where n.timer_kind = 'Cycle' and (n.kind = 'TimerCatch' or (n.kind = 'TimerBoundary' and n.interrupting))
   union all
   select bpm_core.fault('InvalidCondition', format('%s: %s', n.label, m.problem), n.node_id, null, 'Write the path of a variable: order.id. Without a key the business key correlates.')
     from node n
@@ -2720,6 +3074,10 @@ as $$
   select bpm_core.fault('MultipleStartEvents', format('%s "%s" has %s start events without a trigger; a start could mean any of them.', s.what, s.id, s.plain_starts), s.id, null,
            'Keep one plain start event.')
     from scope s where s.plain_starts > 1
+  union all
+  select bpm_core.fault('MultipleStartEvents', format('%s start events wait for the message "%s"; it could mean any of them.', count(*), n.message_name), min(n.node_id), null,
+           'Give each its own message.')
+    from unnest(p_nodes) n where n.kind = 'MessageStart' group by n.message_name having count(*) > 1
   union all
   select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
     from scope s where s.ends = 0
@@ -2983,6 +3341,7 @@ as $$
              when n.kind is null and n.event = 'several' then ' has several event definitions that all have to happen, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
+             when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
@@ -3451,6 +3810,33 @@ begin
 end
 $$;
 
+-- from 20_catalog/local_instant.sql
+-- The instant a clock on the wall shows a time: of one that is skipped when clocks go forward, the first instant after the gap; of one that is
+-- shown twice when they go back, the first.
+-- Returns:  timestamptz.
+create or replace function bpm_core.local_instant(p_local timestamp, p_zone text)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_instant timestamptz := p_local at time zone p_zone;
+  v_shown   timestamp := v_instant at time zone p_zone;
+  v_missed  interval;
+  v_before  timestamptz;
+  v_earlier timestamptz;
+begin
+  if v_shown <> p_local then
+    v_missed := greatest(v_shown - p_local, p_local - v_shown);
+    return bpm_core.zone_shift(p_zone, v_instant - v_missed, v_instant + v_missed);
+  end if;
+  -- PostgreSQL takes the second; with the offset of the day before it would be the first, if that is shown as the same time.
+  v_before := v_instant - interval '1 day';
+  v_earlier := (p_local - ((v_before at time zone p_zone) - (v_before at time zone 'UTC'))) at time zone 'UTC';
+  return case when v_earlier < v_instant and v_earlier at time zone p_zone = p_local then v_earlier else v_instant end;
+end
+$$;
+
 -- from 20_catalog/local_reference.sql
 -- The local part of a qualified name: BPMN writes references as QNames, with any prefix or none.
 create or replace function bpm_core.local_reference(p_reference text)
@@ -3753,7 +4139,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select p_tenant_id, p_version_id, n.node_id, n.kind, n.tag, n.name, n.scope_id, n.attached_to, n.interrupting,
          coalesce(i.flows, 0)::integer, coalesce(o.flows, 0)::integer, n.task_type, n.error_code, n.message_name, n.correlation_path,
-         n.timer_kind, n.timer_rule, n.expressions, bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
+         n.timer_kind, n.timer_rule, n.expressions || bpm_core.timer_expression(n.timer_rule, n.timer_path), bpm_core.stored_attributes(n.attributes, n.extensions, n.lane, n.documentation, n.timer_path)
+         || case when n.timer_kind is null then '{}' else bpm_core.own_timer(n.attributes, n.definition) end
     from unnest(p_nodes) n
     left join (select f.target_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.target_id) i on i.target_id = n.node_id
     left join (select f.source_id, count(*) as flows from unnest(p_flows) f where f.process_pos = p_process_pos group by f.source_id) o on o.source_id = n.node_id
@@ -3855,11 +4242,25 @@ as $$
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
-    when 'intermediateCatchEvent' then array['bpm:correlationKey']
-    when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
+    when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
+    when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
     when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end
+$$;
+
+-- from 20_catalog/own_timer.sql
+-- What an element says about its timer in our own namespace, on the definition or on the event.
+-- Returns:  jsonb {time_zone, catch_up}, without those it does not say.
+create or replace function bpm_core.own_timer(p_attributes jsonb, p_definition jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'time_zone', btrim(coalesce(p_definition ->> 'bpm:timeZone', p_attributes ->> 'bpm:timeZone')),
+    'catch_up', btrim(coalesce(p_definition ->> 'bpm:catchUp', p_attributes ->> 'bpm:catchUp'))))
 $$;
 
 -- from 20_catalog/parse_call.sql
@@ -3938,24 +4339,78 @@ begin
 end
 $$;
 
--- from 20_catalog/parse_cycle.sql
--- Reads an ISO 8601 repeating interval: R[n]/[start/]duration. Without n (or with -1) it repeats for ever.
--- At most once per second: a faster one would keep tick from ever finding nothing to do.
--- Returns:  repeats (null: for ever), starts_at (null: now), step; all null when it is not one.
-create or replace function bpm_core.parse_cycle(p_text text, out repeats integer, out starts_at timestamptz, out step interval)
+-- from 20_catalog/parse_cron.sql
+-- Reads a cron rule: 5 fields (minute hour day month weekday), 6 (seconds first), 7 (year last), or a macro such as @daily.
+-- Numbers of weekdays differ between engines: with ? or a year it is Quartz that speaks, where 1 is Sunday, unless a 0 says otherwise;
+-- else 0 and 7 are. Both days restricted: with 5 fields either matches, as in Unix; with more both must, as in Spring.
+-- Returns:  cron; problem when it is none; numbered: a weekday is named by a number and there are more than 5 fields.
+create or replace function bpm_core.parse_cron(p_text text, out cron bpm_core.cron, out problem text, out numbered boolean)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/(?:([^/]+)/)?([^/]+)$');
+  v_months constant text[] := array['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+  v_text   text := upper(btrim(p_text, E' \t\r\n'));
+  v_fields text[];
+  v_count  integer;
+  v_sunday integer;
 begin
-  starts_at := bpm_core.parse_timestamp(v_parts[2]);
-  step := bpm_core.parse_duration(v_parts[3]);
+  v_text := case v_text when '@YEARLY' then '0 0 1 1 *' when '@ANNUALLY' then '0 0 1 1 *' when '@MONTHLY' then '0 0 1 * *' when '@WEEKLY' then '0 0 * * 0'
+                        when '@DAILY' then '0 0 * * *' when '@MIDNIGHT' then '0 0 * * *' when '@HOURLY' then '0 * * * *' else v_text end;
+  v_fields := regexp_split_to_array(v_text, '\s+');
+  v_count := coalesce(cardinality(v_fields), 0);
+  if v_count not between 5 and 7 or length(v_text) > 500 then
+    problem := 'it has not 5, 6 or 7 fields';
+    return;
+  end if;
+  if v_count = 5 then
+    v_fields := '0'::text || v_fields;
+  end if;
+  numbered := v_count > 5 and regexp_replace(v_fields[6], '#\d|/\d+', '', 'g') ~ '\d';
+  v_sunday := case when (v_count = 7 or (v_count = 6 and '?' in (v_fields[4], v_fields[6]))) and regexp_replace(v_fields[6], '/\d+', '', 'g') !~ '0' then 1 else 0 end;
+  cron.seconds := bpm_core.sorted_set(bpm_core.cron_values(v_fields[1], 0, 59, 60));
+  cron.minutes := bpm_core.sorted_set(bpm_core.cron_values(v_fields[2], 0, 59, 60));
+  cron.hours := bpm_core.sorted_set(bpm_core.cron_values(v_fields[3], 0, 23, 24));
+  cron.months := bpm_core.sorted_set(bpm_core.cron_values(v_fields[5], 1, 12, 12, v_months));
+  cron.years := bpm_core.sorted_set(bpm_core.cron_values(nullif(v_fields[7], '*'), 1970, 2199, 230));
+  select d.days, d.last_days, d.near_days, d.near_last into cron.days, cron.last_days, cron.near_days, cron.near_last
+    from bpm_core.cron_day_field(case v_fields[4] when '?' then '*' else v_fields[4] end) d;
+  select d.weekdays, d.nth_weekdays, d.last_weekdays into cron.weekdays, cron.nth_weekdays, cron.last_weekdays
+    from bpm_core.cron_weekday_field(case v_fields[6] when '?' then '*' else v_fields[6] end, v_sunday) d;
+  cron.either := v_count = 5 and left(v_fields[4], 1) not in ('*', '?') and left(v_fields[6], 1) not in ('*', '?');
+  problem := (
+    select format('the field %s, %s, cannot be read', x.name, quote_literal(left(x.field, 50)))
+      from (values (1, 'second', v_fields[1], cron.seconds), (2, 'minute', v_fields[2], cron.minutes), (3, 'hour', v_fields[3], cron.hours),
+                   (4, 'day of month', v_fields[4], cron.days), (5, 'month', v_fields[5], cron.months), (6, 'day of week', v_fields[6], cron.weekdays),
+                   (7, 'year', nullif(v_fields[7], '*'), cron.years)) x (n, name, field, found)
+     where x.found is null and x.field is not null
+     order by x.n
+     limit 1);
+end
+$$;
+
+-- from 20_catalog/parse_cycle.sql
+-- Reads an ISO 8601 repeating interval: R[n]/[start/]duration or R[n]/duration/end. Without n (or with -1) it repeats for ever, or until its end.
+-- At most once per second: a faster one would keep tick from ever finding nothing to do.
+-- Returns:  repeats (null: for ever), starts_at (null: now), step, ends_at (its last point, null: none); all null when it is not one.
+create or replace function bpm_core.parse_cycle(
+  p_text text, p_zone text default 'UTC', out repeats integer, out starts_at timestamptz, out step interval, out ends_at timestamptz)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := regexp_match(btrim(p_text), '^R(-1|\d{1,8})?/([^/]+)(?:/([^/]+))?$');
+  v_ends  boolean := v_parts[3] is not null and v_parts[2] ~ '^\s*P';
+begin
+  step := bpm_core.parse_duration(case when v_ends or v_parts[3] is null then v_parts[2] else v_parts[3] end);
+  starts_at := bpm_core.parse_timestamp(case when not v_ends and v_parts[3] is not null then v_parts[2] end, p_zone);
+  ends_at := bpm_core.parse_timestamp(case when v_ends then v_parts[3] end, p_zone);
   repeats := nullif(v_parts[1]::integer, -1);
-  if (v_parts[2] is not null and starts_at is null) or repeats = 0 or step < interval '1 second' then
+  if (v_parts[3] is not null and starts_at is null and ends_at is null) or repeats = 0 or step < interval '1 second' then
     repeats := null;
     starts_at := null;
     step := null;
+    ends_at := null;
   end if;
 end
 $$;
@@ -4379,11 +4834,11 @@ end
 $$;
 
 -- from 20_catalog/parse_timestamp.sql
--- Reads an ISO 8601 date or date with time; without a zone it is UTC. Checked by arithmetic first, because a failing cast raises.
+-- Reads an ISO 8601 date or date with time; without Z or an offset it is what clocks in p_zone show. Checked by arithmetic first, because a failing cast raises.
 -- Returns:  timestamptz; null when it is not one.
-create or replace function bpm_core.parse_timestamp(p_text text)
+create or replace function bpm_core.parse_timestamp(p_text text, p_zone text default 'UTC')
 returns timestamptz
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 set datestyle = 'ISO'
@@ -4399,6 +4854,9 @@ begin
   if v_parts[3]::integer not between 1
      and extract(day from make_date(v_parts[1]::integer, v_parts[2]::integer, 1) + interval '1 month' - interval '1 day')::integer then
     return null;
+  end if;
+  if btrim(p_text) !~ '(Z|T.*[+-][0-9:]+)$' then
+    return bpm_core.local_instant(replace(btrim(p_text), ',', '.')::timestamp, p_zone);
   end if;
   return replace(btrim(p_text), ',', '.')::timestamptz;
 end
@@ -4709,7 +5167,7 @@ $$;
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
 -- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition.
+--           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -4729,6 +5187,7 @@ declare
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;
+  v_before   uuid;
 begin
   select p.version, p.id into version, v_known
     from bpm_core.process_version p
@@ -4753,6 +5212,7 @@ begin
     values (p_tenant_id, v_id, 'main', v_workflow, 1);
     v_known := v_id;
   end if;
+  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
   update bpm_core.process_definition d
      set published_version_id = v_known, archived_at = null
    where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
@@ -4762,6 +5222,9 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  end if;
 end
 $$;
 
@@ -5231,6 +5694,37 @@ begin
 end
 $$;
 
+-- from 20_catalog/sorted_set.sql
+-- The distinct values of an array, in order; null of null.
+create or replace function bpm_core.sorted_set(p_values integer[])
+returns integer[]
+language sql immutable parallel safe
+as $$ select array_agg(distinct v order by v) from unnest(p_values) v $$;
+
+-- from 20_catalog/split_zone.sql
+-- Takes the time zone out of a timer's rule: CRON_TZ=Europe/Berlin 0 9 * * *, 2030-01-31T12:00[Europe/Berlin].
+-- Returns:  rule without it; zone, null when it names none.
+create or replace function bpm_core.split_zone(p_rule text, out rule text, out zone text)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := regexp_match(btrim(p_rule), '^(?:CRON_)?TZ=(\S+)\s+(.+)$');
+begin
+  rule := btrim(p_rule);
+  if v_parts is not null then
+    rule := v_parts[2];
+    zone := v_parts[1];
+    return;
+  end if;
+  v_parts := regexp_match(rule, '^([^][]*\d)\[([^][]*)\]([^][]*)$');
+  if v_parts is not null then
+    rule := v_parts[1] || v_parts[3];
+    zone := v_parts[2];
+  end if;
+end
+$$;
+
 -- from 20_catalog/store_inclusive_joins.sql
 -- Keeps what the inclusive joins of a new version need to know of their graph: nothing when it has none.
 -- Writes:   inclusive_flow, inclusive_reach.
@@ -5394,41 +5888,70 @@ as $$
 $$;
 
 -- from 20_catalog/timer_at.sql
--- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added in UTC, whatever the session's zone is.
-create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint)
+-- The k-th point of a timer's grid (k = 0 is the anchor). Months and days are added on the calendar of the zone, hours as they pass.
+create or replace function bpm_core.timer_at(p_anchor timestamptz, p_step interval, p_k bigint, p_zone text default 'UTC')
 returns timestamptz
-language sql immutable parallel safe
-as $$ select (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC' $$;
+language sql immutable
+as $$
+  select case
+    when p_zone = 'UTC' then (p_anchor at time zone 'UTC' + p_step * p_k) at time zone 'UTC'
+    else bpm_core.local_instant(p_anchor at time zone p_zone + date_trunc('day', p_step) * p_k, p_zone) + (p_step - date_trunc('day', p_step)) * p_k
+  end
+$$;
+
+-- from 20_catalog/timer_expression.sql
+-- The compiled tree of a timer's rule that is an expression which does more than name a variable.
+-- Returns:  jsonb {timer: tree}, empty for any other.
+create or replace function bpm_core.timer_expression(p_rule text, p_path text)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when p_path is null and p_rule ~ '^\s*=|[$#]\{' then jsonb_build_object('timer', (bpm_core.compile_expression(p_rule)).tree) else '{}'::jsonb end
+$$;
 
 -- from 20_catalog/timer_first.sql
--- When a timer that is armed now falls due first.
+-- When a timer that is armed now falls due first. p_zone: the time zone if the rule names none.
 -- A cycle keeps the grid anchor + k * step: without a start its anchor is now and the first point k = 1; with a start it is k = 0, or the
--- first point not yet past (missed ones count as used; when all are past, the last one is due at once).
--- Returns:  one row: anchor_at, step (cycles), scheduled_at, and remaining: how often it still fires, this time included (null: for ever).
+-- first point not yet past (missed ones count as used; when all are past, the last one is due at once); with an end its points go back
+-- from there.
+-- Returns:  one row: anchor_at, step (cycles), scheduled_at, remaining: how often it still fires, this time included (null: for ever), kind, time_zone.
 --           No row when the rule is not valid for its kind; at deploy that is a fault, at run time it can come from a variable.
-create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz)
-returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer)
-language plpgsql immutable
+create or replace function bpm_core.timer_first(p_kind text, p_rule text, p_now timestamptz, p_zone text default 'UTC')
+returns table (anchor_at timestamptz, step interval, scheduled_at timestamptz, remaining integer, kind text, time_zone text)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_repeats integer;
-  v_starts  timestamptz;
-  v_k       bigint;
+  v_rule  text;
+  r_cycle record;
+  v_k     bigint;
 begin
+  select z.rule, coalesce(z.zone, p_zone) into v_rule, time_zone from bpm_core.split_zone(p_rule) z;
+  if time_zone <> 'UTC' and not bpm_core.known_zone(time_zone) then
+    return;
+  end if;
+  kind := bpm_core.timer_kind(p_kind, v_rule);
   remaining := 1;
-  if p_kind = 'Duration' then
-    anchor_at := p_now;
-    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(p_rule), 1);
-  elsif p_kind = 'Date' then
-    anchor_at := bpm_core.parse_timestamp(p_rule);
+  anchor_at := p_now;
+  if kind = 'Duration' then
+    scheduled_at := bpm_core.timer_at(p_now, bpm_core.parse_duration(v_rule), 1, time_zone);
+  elsif kind = 'Date' then
+    anchor_at := bpm_core.parse_timestamp(v_rule, time_zone);
     scheduled_at := anchor_at;
-  elsif p_kind = 'Cycle' then
-    select c.repeats, c.starts_at, c.step into v_repeats, v_starts, step from bpm_core.parse_cycle(p_rule) c;
-    anchor_at := coalesce(v_starts, p_now);
-    v_k := case when v_starts is null then 1 else least(bpm_core.timer_point(v_starts, step, p_now), v_repeats - 1) end;
-    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k);
-    remaining := (v_repeats - v_k)::integer + case when v_starts is null then 1 else 0 end;
+  elsif kind = 'Cron' then
+    scheduled_at := (select bpm_core.cron_next(c.cron, time_zone, p_now) from bpm_core.parse_cron(v_rule) c where c.problem is null);
+    remaining := null;
+  else
+    select c.* into r_cycle from bpm_core.parse_cycle(v_rule, time_zone) c;
+    step := r_cycle.step;
+    anchor_at := coalesce(r_cycle.starts_at, r_cycle.ends_at, p_now);
+    v_k := case
+      when r_cycle.starts_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 0), r_cycle.repeats - 1)
+      when r_cycle.ends_at is not null then least(greatest(bpm_core.timer_point(anchor_at, step, p_now, time_zone), 1 - r_cycle.repeats), 0)
+      else 1 end;
+    scheduled_at := bpm_core.timer_at(anchor_at, step, v_k, time_zone);
+    remaining := case when r_cycle.starts_at is not null then r_cycle.repeats - v_k when r_cycle.ends_at is not null then 1 - v_k else r_cycle.repeats end::integer;
   end if;
   if scheduled_at is not null then
     return next;
@@ -5436,46 +5959,90 @@ begin
 end
 $$;
 
+-- from 20_catalog/timer_kind.sql
+-- Which kind of timer a rule is: a timeCycle holds a repeating interval or a cron rule, and the text of an expression says which only at run time.
+create or replace function bpm_core.timer_kind(p_kind text, p_rule text)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_kind = 'Cycle' and p_rule !~ '^\s*R(-?\d+)?/' then 'Cron' else p_kind end $$;
+
 -- from 20_catalog/timer_next.sql
 -- The next point of a cycle's grid after one that fired: strictly after it and, when the clock is already further (downtime), the first
 -- one at or after the clock. skipped counts the points passed over; what they mean is the catch-up policy of the caller.
 -- Returns:  scheduled_at, skipped.
-create or replace function bpm_core.timer_next(p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, out scheduled_at timestamptz, out skipped bigint)
+create or replace function bpm_core.timer_next(
+  p_anchor timestamptz, p_step interval, p_scheduled timestamptz, p_now timestamptz, p_zone text default 'UTC', out scheduled_at timestamptz, out skipped bigint)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled) + 1;
-  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now));
+  v_next bigint := bpm_core.timer_point(p_anchor, p_step, p_scheduled, p_zone) + 1;
+  v_k    bigint := greatest(v_next, bpm_core.timer_point(p_anchor, p_step, p_now, p_zone));
 begin
-  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k);
+  scheduled_at := bpm_core.timer_at(p_anchor, p_step, v_k, p_zone);
   skipped := v_k - v_next;
 end
 $$;
 
 -- from 20_catalog/timer_point.sql
--- The number of the first point of a grid at or after a time. Steps of months have no fixed length, so the estimate by average
--- length is corrected by walking; it is never off by more than a few steps.
--- Returns:  bigint, 0 or more.
-create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz)
+-- The number of the first point of a grid at or after a time; negative before the anchor. Steps of months have no fixed length, so the
+-- estimate by average length is corrected by walking; it is never off by more than a few steps.
+-- Returns:  bigint.
+create or replace function bpm_core.timer_point(p_anchor timestamptz, p_step interval, p_after timestamptz, p_zone text default 'UTC')
 returns bigint
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_k bigint;
+  v_k bigint := floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1;
 begin
-  if p_after <= p_anchor then
-    return 0::bigint;
-  end if;
-  v_k := greatest(floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_step))::bigint - 1, 0);
-  while v_k > 0 and bpm_core.timer_at(p_anchor, p_step, v_k - 1) >= p_after loop
+  while bpm_core.timer_at(p_anchor, p_step, v_k - 1, p_zone) >= p_after loop
     v_k := v_k - 1;
   end loop;
-  while bpm_core.timer_at(p_anchor, p_step, v_k) < p_after loop
+  while bpm_core.timer_at(p_anchor, p_step, v_k, p_zone) < p_after loop
     v_k := v_k + 1;
   end loop;
   return v_k;
+end
+$$;
+
+-- from 20_catalog/timer_problem.sql
+-- What is wrong with a literal rule of a timer.
+-- Returns:  problem and hint, null when it can be timed; numbered as parse_cron.
+create or replace function bpm_core.timer_problem(p_kind text, p_rule text, out problem text, out hint text, out numbered boolean)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_shown text := quote_literal(left(p_rule, 100));
+  r_zone  record;
+  r_cron  record;
+begin
+  numbered := false;
+  select z.rule, z.zone into r_zone from bpm_core.split_zone(p_rule) z;
+  if r_zone.zone is not null and not bpm_core.known_zone(r_zone.zone) then
+    problem := format('%s names a time zone the server does not know.', v_shown);
+    hint := 'Name a region, such as Europe/Berlin, or UTC.';
+  elsif p_kind = 'Duration' and bpm_core.parse_duration(r_zone.rule) is null then
+    problem := format('%s is not an ISO 8601 duration.', v_shown);
+    hint := 'Examples: PT30S, PT5M, P1DT12H, P2W, P3M.';
+  elsif p_kind = 'Date' and bpm_core.parse_timestamp(r_zone.rule) is null then
+    problem := format('%s is not an ISO 8601 date.', v_shown);
+    hint := 'Examples: 2030-01-31, 2030-01-31T12:00:00Z, 2030-01-31T12:00:00+07:00, 2030-01-31T12:00[Europe/Berlin].';
+  elsif p_kind = 'Cycle' and (select c.step from bpm_core.parse_cycle(r_zone.rule) c) is null then
+    problem := format('%s is not an ISO 8601 repeating interval of at least one second.', v_shown);
+    hint := 'Examples: R/PT10M, R3/PT10M, R3/2030-01-31T12:00:00Z/P1D, R3/P1D/2030-01-31T12:00:00Z.';
+  elsif p_kind = 'Cron' then
+    select c.cron, c.problem, c.numbered into r_cron from bpm_core.parse_cron(r_zone.rule) c;
+    numbered := coalesce(r_cron.numbered, false);
+    if r_cron.problem is not null then
+      problem := format('%s is neither an ISO 8601 repeating interval nor a cron rule: %s.', v_shown, r_cron.problem);
+      hint := 'Examples: R/PT10M, R3/2030-01-31T12:00:00Z/P1D; 0 9 * * MON-FRI (minute first), 0 0 9 * * ? (second first), @daily.';
+    elsif bpm_core.cron_wall(r_cron.cron, bpm_core.now() at time zone 'UTC') is null then
+      problem := format('%s never comes: there is no such day within 100 years.', v_shown);
+      hint := 'Look at day, month and year.';
+    end if;
+  end if;
 end
 $$;
 
@@ -5842,6 +6409,32 @@ begin
          else 'Open the file in an XML editor or export it again.' end);
   v_finding.line := v_line;
   return v_finding;
+end
+$$;
+
+-- from 20_catalog/zone_shift.sql
+-- When the clocks of a zone were moved between two instants with different offsets.
+-- Returns:  timestamptz, the first whole second with the new offset.
+create or replace function bpm_core.zone_shift(p_zone text, p_from timestamptz, p_to timestamptz)
+returns timestamptz
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_low    bigint := floor(extract(epoch from p_from))::bigint;
+  v_high   bigint := ceil(extract(epoch from p_to))::bigint;
+  v_offset interval := (to_timestamp(v_low) at time zone p_zone) - (to_timestamp(v_low) at time zone 'UTC');
+  v_middle bigint;
+begin
+  while v_high - v_low > 1 loop
+    v_middle := (v_low + v_high) / 2;
+    if (to_timestamp(v_middle) at time zone p_zone) - (to_timestamp(v_middle) at time zone 'UTC') = v_offset then
+      v_low := v_middle;
+    else
+      v_high := v_middle;
+    end if;
+  end loop;
+  return to_timestamp(v_high);
 end
 $$;
 
@@ -6412,11 +7005,12 @@ language sql immutable parallel safe
 as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bits # p_bits $$;
 
 -- from 40_flow/broadcast_signal.sql
--- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks, and every process with a start
+-- event for it is started. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
--- Returns:  one row: signal_id, receivers (waits open now).
+-- Returns:  one row: signal_id, receivers (waits open now, and instances started).
 -- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
--- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+-- Writes:   signal, inbox, and the instances it starts. Locks: nothing; it never waits for an instance.
 create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
 returns table (signal_id uuid, receivers integer)
 language plpgsql volatile security definer
@@ -7207,10 +7801,11 @@ end
 $$;
 
 -- from 40_flow/correlate_message.sql
--- Gives a message to the wait for it, or keeps it until one opens or its time is over. At most one receiver per message.
+-- Gives a message to the wait for it; if there is none, starts the process that has a start event for it, with the key as its business key; else keeps it until a
+-- wait opens or its time is over. At most one receiver per message.
 -- Commit when you call it from your own transaction; the key stays locked until then.
--- p_ttl: how long it is kept when nobody waits; 0 meets only existing waits. p_message_id: repeating a call with it gives the first answer.
--- Returns:  one row: message_id, state (Correlated, Buffered, Expired), process_instance_id of the receiver, is_new.
+-- p_ttl: how long it is kept when nobody waits; 0 meets only existing waits and start events. p_message_id: repeating a call with it gives the first answer.
+-- Returns:  one row: message_id, state (Correlated, Buffered, Expired), process_instance_id of the receiver or of what it started, is_new.
 -- Raises:   BP400 name or key missing or too long, ttl out of 0..365 days. BP403. BP409 message id used for another message. BP422 payload refused.
 -- Writes:   message, inbox; when the receiver is free at once also all that applying it writes.
 -- Locks:    the message key, then its instance by skip locked only (it holds a key, so it may not wait).
@@ -7234,7 +7829,7 @@ begin
   v_id := bpm_core.keep_message(p_tenant_id, p_name, p_correlation_key, bpm_core.decode_variables(p_payload), p_ttl, p_message_id);
   is_new := v_id is not null;
   if is_new then
-    perform bpm_core.offer_message(p_tenant_id, v_id);
+    perform bpm_core.offer_message(p_tenant_id, v_id, true);
   else
     v_id := bpm_core.known_message(p_tenant_id, p_name, p_correlation_key, p_payload, p_message_id);
   end if;
@@ -7244,7 +7839,7 @@ begin
     left join lateral (select s.workflow_instance_id from bpm_core.subscription s
                         where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
     left join lateral (select w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = m.tenant_id and w.id = s.workflow_instance_id offset 0) w on true
+                        where w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id) offset 0) w on true
    where m.tenant_id = p_tenant_id and m.id = v_id;
 end
 $$;
@@ -7328,6 +7923,14 @@ begin
   return v_hosts;
 end
 $$;
+
+-- from 40_flow/default_zone.sql
+-- The time zone of timers that name none.
+-- Returns:  text, the setting engine.time_zone, or UTC.
+create or replace function bpm_core.default_zone()
+returns text
+language sql stable parallel safe
+as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 
 -- from 40_flow/drive.sql
 -- The hop loop: groups arriving tokens by the kind of node they enter, hands each group to its kind, follows what moves on.
@@ -8581,6 +9184,38 @@ begin
 end
 $$;
 
+-- from 40_flow/fire_found.sql
+-- Fires the timers a picker found whose instance, or in case of a start timer whose definition, nobody holds.
+-- Returns:  done, and last: how far all of them were dealt with, null when something was left before the end.
+-- Writes:   as fire_timers, fire_start_timers. Locks: workflow_instance and process_definition skip locked, then timer.
+create or replace function bpm_core.fire_found(
+  p_tenant_id text, p_found bpm_core.candidate[], p_versions uuid[], out done integer, out last bpm_core.candidate)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_locked   uuid[];
+  v_versions uuid[] := array[]::uuid[];
+begin
+  v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(p_found) c where c.instance_id <> all (p_versions)));
+  if p_versions <> '{}' then
+    v_versions := bpm_core.try_lock_definitions(p_tenant_id, p_versions);
+  end if;
+  done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  if v_versions <> '{}' then
+    done := done + bpm_core.fire_start_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_versions)), bpm_core.now());
+  end if;
+  v_locked := v_locked || v_versions;
+  -- Of one token only the oldest fired; the position stays until the others have.
+  if done = (select count(*) from unnest(p_found) c where c.instance_id = any (v_locked)) then
+    last := bpm_core.last_handled(p_found, v_locked);
+  end if;
+end
+$$;
+
 -- from 40_flow/fire_inclusive_joins.sql
 -- Fires the inclusive joins that wait for nothing any more: in each of these scopes every join with a token at one flow at least, if no live token of
 -- the scope can come over an empty flow, but for those that can come over a filled one as well (BPMN 2.0, 13.3.3). Asked when nothing moves. All that may
@@ -8714,9 +9349,63 @@ begin
 end
 $$;
 
+-- from 40_flow/fire_start_timers.sql
+-- Under the locks of their definitions: fires these start timers if they are still scheduled and due. Each starts one instance and is scheduled
+-- anew if it repeats; missed occurrences of one with catch_up Skip start nothing.
+-- Returns:  integer, timers dealt with. Writes: timer, and what insert_starts and the paths ahead write.
+create or replace function bpm_core.fire_start_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_due    bpm_core.timer[];
+  v_starts bpm_core.start[];
+begin
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+  with due as materialized (
+    select t.tenant_id, t.id, t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and t.scheduled_at < p_now - interval '1 minute' as missed,
+           n.scheduled_at as next_at, n.remaining
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral bpm_core.next_occurrence(t, p_now) n
+     where t.status = 'Scheduled' and t.due_at <= p_now),
+  fired as (
+    update bpm_core.timer t
+       set status = case when d.missed then 'Cancelled' else 'Fired' end::bpm_core.timer_status, remaining = case when d.next_at is null then 0 else t.remaining end
+      from due d
+     where t.tenant_id = d.tenant_id and t.id = d.id
+    returning t.*, d.next_at, d.remaining as next_remaining),
+  again as (
+    insert into bpm_core.timer (tenant_id, id, process_version_id, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
+    select f.tenant_id, bpm_core.new_id(), f.process_version_id, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at, f.next_at,
+           greatest(f.next_at, bpm_core.now()), f.next_remaining, f.catch_up
+      from fired f
+     where f.next_at is not null)
+  select array_agg(row(f.tenant_id, f.id, f.workflow_instance_id, f.process_version_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
+                       f.scheduled_at, f.due_at, f.remaining, f.catch_up, f.status)::bpm_core.timer order by f.due_at, f.id)
+    into v_due
+    from fired f;
+  v_starts := array(
+    select bpm_core.triggered_start(t.tenant_id, t.process_version_id, t.node_id, '{}', null, jsonb_build_object('timer', t.id, 'scheduled_at', t.scheduled_at))
+      from unnest(v_due) t
+     where t.status = 'Fired');
+  if cardinality(v_starts) > 0 then
+    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now));
+  end if;
+  return coalesce(cardinality(v_due), 0);
+end
+$$;
+
 -- from 40_flow/fire_timers.sql
 -- Under the instance locks: fires these timers if they are still scheduled and due. Of one token only the oldest fires in one call,
--- since it may end what the others wait for; they follow with the next. Those of suspended instances are held.
+-- since it may end what the others wait for; they follow with the next. Those of suspended instances are held; missed ones that are to be skipped are passed
+-- over.
 -- Returns:  integer, timers dealt with. Writes: timer, workflow_instance, token, history_event, and what follows on the paths.
 create or replace function bpm_core.fire_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
 returns integer
@@ -8727,12 +9416,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_done  integer;
-  v_fired bpm_core.timer[];
+  v_done   integer;
+  v_fired  bpm_core.timer[];
+  v_skips  boolean;
+  v_passed integer := 0;
 begin
-  perform 1
+  select bool_or(t.catch_up = 'Skip') into v_skips
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_timers) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+    cross join lateral (select t.catch_up from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id for no key update) t;
+  if v_skips then
+    v_passed := bpm_core.pass_over_timers(p_tenant_id, p_timers, p_now);
+  end if;
   with first as materialized (
     select distinct on (t.token_id) t.tenant_id, t.id, w.status = 'Suspended' as suspended
       from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
@@ -8757,12 +9451,12 @@ begin
     into v_done, v_fired
     from turned f;
   if v_fired is null then
-    return v_done;
+    return v_passed + v_done;
   end if;
   perform bpm_core.bump_instances(p_tenant_id, array(select f.workflow_instance_id from unnest(v_fired) f));
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
-  return v_done;
+  return v_passed + v_done;
 end
 $$;
 
@@ -9267,7 +9961,7 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
-           jsonb_build_object('workflow_version', b.workflow_version_id)
+           jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
                        b.start_node_id, null, null)::bpm_core.moving order by b.item)
@@ -10767,6 +11461,33 @@ begin
 end
 $$;
 
+-- from 40_flow/next_occurrence.sql
+-- The occurrence of a repeating timer after the one it stands at: on its own grid, and with catch_up All the very next one, else the first that is
+-- not past. Missed ones count as used.
+-- Returns:  scheduled_at, null when there is none any more, and remaining.
+create or replace function bpm_core.next_occurrence(p_timer bpm_core.timer, p_now timestamptz, out scheduled_at timestamptz, out remaining integer)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rule text := (bpm_core.split_zone(p_timer.rule)).rule;
+  v_now  timestamptz := case when p_timer.catch_up = 'All' then p_timer.scheduled_at else p_now end;
+  v_step interval;
+  r_next record;
+begin
+  if p_timer.kind = 'Cron' then
+    scheduled_at := bpm_core.cron_next((bpm_core.parse_cron(v_rule)).cron, p_timer.time_zone,
+                                       greatest(p_timer.scheduled_at, v_now - interval '1 microsecond'));
+  elsif p_timer.kind = 'Cycle' then
+    v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
+    select n.scheduled_at, n.skipped into r_next
+      from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
+    remaining := (p_timer.remaining - 1 - r_next.skipped)::integer;
+    scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
+  end if;
+end
+$$;
+
 -- from 40_flow/note_starved_joins.sql
 -- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
 -- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
@@ -10823,8 +11544,8 @@ $$;
 
 -- from 40_flow/offer_message.sql
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
--- One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
-create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid)
+-- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
+create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid, p_starts_at_once boolean)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -10848,6 +11569,9 @@ begin
       order by s.created_at, s.id
       limit 1) s;
   if r_wait.id is null then
+    if bpm_core.start_by_message(p_tenant_id, p_message_id, p_starts_at_once) then
+      return;
+    end if;
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;
   end if;
@@ -11399,15 +12123,61 @@ begin
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
-               case when w.process_version_id is null then 'NotFound' when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end)::bpm_core.start
+               case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+                    else f.fault end, null)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
+      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
      cross join lateral (
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
      order by i.n);
+end
+$$;
+
+-- from 40_flow/pass_over_timers.sql
+-- Under the locks of timers and instances: occurrences of repeating timers with catch_up Skip that were missed are cancelled, not fired, and the next is
+-- scheduled. Missed is what is found more than a minute after its time; the loop of a healthy runner is never that late.
+-- Returns:  integer, timers passed over. Writes: timer, workflow_instance, history_event.
+create or replace function bpm_core.pass_over_timers(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_missed bpm_core.timer[];
+begin
+  with missed as materialized (
+    select t.tenant_id, t.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(p_timers) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.timer t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select n.interrupting from bpm_core.workflow_node n
+                          where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
+     where t.status = 'Scheduled' and t.catch_up = 'Skip' and t.kind in ('Cycle', 'Cron') and not n.interrupting and w.status = 'Running'
+       and t.scheduled_at < p_now - interval '1 minute'),
+  passed as (
+    update bpm_core.timer t
+       set status = 'Cancelled'
+      from missed m
+     where t.tenant_id = m.tenant_id and t.id = m.id
+    returning t.*),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    select p.tenant_id, p.workflow_instance_id, p_now, 'TimerCancelled', p.token_id, p.node_id,
+           jsonb_build_object('timer', p.id, 'scheduled_at', p.scheduled_at, 'missed', true)
+      from passed p)
+  select array_agg(p::bpm_core.timer) into v_missed from passed p;
+  if v_missed is not null then
+    perform bpm_core.bump_instances(p_tenant_id, array(select m.workflow_instance_id from unnest(v_missed) m));
+    perform bpm_core.repeat_timers(v_missed, p_now);
+  end if;
+  return coalesce(cardinality(v_missed), 0);
 end
 $$;
 
@@ -11657,6 +12427,55 @@ begin
 end
 $$;
 
+-- from 40_flow/publish_starts.sql
+-- Moves what starts a process to another version, or closes it (p_to null: archived), under the lock of the definition. A wait for the same message or
+-- signal keeps its age, a timer whose rule is the same its grid and what it has used up. Anything else begins now.
+-- Writes:   subscription, timer. Locks: timer rows of start events; whoever fires them holds the lock of the definition, too.
+create or replace function bpm_core.publish_starts(p_tenant_id text, p_definition_id uuid, p_from uuid, p_to uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_versions uuid[] := array(select v.id from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+  v_closed   bpm_core.subscription[];
+  v_timers   bpm_core.timer[];
+begin
+  with open as materialized (
+    select s.tenant_id, s.id
+      from unnest(v_versions) v(id)
+     cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.subscription s where s.process_version_id = v.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'),
+  closed as (
+    update bpm_core.subscription s set state = 'Closed' from open o where s.tenant_id = o.tenant_id and s.id = o.id
+    returning s.*)
+  select array_agg(c::bpm_core.subscription) into v_closed from closed c;
+  -- How each start timer of the version before stands: what is scheduled, else its last row.
+  v_timers := array(
+    select distinct on (t.node_id) t::bpm_core.timer
+      from (select t.* from bpm_core.timer t where t.process_version_id = p_from offset 0) t
+     where t.tenant_id = p_tenant_id
+     order by t.node_id, t.status = 'Scheduled' desc, t.id desc);
+  with live as materialized (
+    select t.tenant_id, t.id
+      from unnest(v_versions) v(id)
+     cross join lateral (select t.tenant_id, t.id, t.status from bpm_core.timer t where t.process_version_id = v.id offset 0) t
+     where t.tenant_id = p_tenant_id and t.status in ('Scheduled', 'Held'))
+  update bpm_core.timer t set status = 'Cancelled' from live l where t.tenant_id = l.tenant_id and t.id = l.id;
+  insert into bpm_core.subscription (tenant_id, id, process_version_id, node_id, kind, name, created_at)
+  select p_tenant_id, bpm_core.new_id(), p_to, n.node_id, k.kind, n.name,
+         coalesce((select min(c.created_at) from unnest(v_closed) c where c.kind = k.kind and c.name = n.name), v_now)
+    from bpm_core.start_nodes(p_tenant_id, p_to) n
+   cross join lateral (select case n.kind when 'MessageStart' then 'Message' else 'Signal' end as kind) k
+   where n.kind in ('MessageStart', 'SignalStart');
+  perform bpm_core.schedule_starts(p_tenant_id, p_to, v_timers, v_now);
+end
+$$;
+
 -- from 40_flow/put_back_inbox.sql
 -- Puts inbox rows that could not be applied back with a growing delay; the tenth time they are buried: dead letter and incident, no token stopped.
 -- Writes:   inbox, and what bury_inbox writes.
@@ -11847,7 +12666,7 @@ $$;
 
 -- from 40_flow/repeat_timers.sql
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
--- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
+-- once (catch_up Once), one by one (All) or not at all (Skip: fire_timers did not fire it); missed ones count as used.
 -- Writes:   timer, history_event.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -11862,15 +12681,14 @@ begin
     insert into bpm_core.timer as t (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
                                 due_at, remaining, catch_up)
     select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
-           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
+           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), k.remaining, f.catch_up
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
-     cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
-     where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0
+     cross join lateral (select x.* from bpm_core.next_occurrence(f, p_now) x where f.kind in ('Cycle', 'Cron') and not n.interrupting) k
+     where k.scheduled_at is not null
     returning t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.scheduled_at)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select n.tenant_id, n.workflow_instance_id, p_now, 'TimerStarted', n.token_id, n.node_id, jsonb_build_object('timer', n.id, 'scheduled_at', n.scheduled_at)
@@ -12142,7 +12960,7 @@ begin
      set state = case when m.expires_at > v_now then 'Buffered' else 'Expired' end::bpm_core.message_state, correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
    where m.tenant_id = k.tenant_id and m.id = k.id;
-  perform bpm_core.offer_message(m.tenant_id, m.id)
+  perform bpm_core.offer_message(m.tenant_id, m.id, false)
      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
     cross join lateral (select m.tenant_id, m.id, m.state from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
     where m.state = 'Buffered';
@@ -12194,6 +13012,30 @@ create or replace function bpm_core.root_scope()
 returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- from 40_flow/schedule_starts.sql
+-- Schedules the start timers of a version. p_before: how those of the version before it stood.
+-- Writes:   timer. One that will not fire any more gets a row that says so: Cancelled, none remaining.
+create or replace function bpm_core.schedule_starts(p_tenant_id text, p_process_version_id uuid, p_before bpm_core.timer[], p_now timestamptz)
+returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into bpm_core.timer (tenant_id, id, process_version_id, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up, status)
+  select p_tenant_id, bpm_core.new_id(), p_process_version_id, n.node_id, r.kind, n.timer_rule, z.zone,
+         coalesce(o.anchor_at, f.anchor_at, p_now), s.scheduled_at, greatest(s.scheduled_at, p_now),
+         case when s.live then coalesce(o.remaining, f.remaining) else 0 end, n.catch_up,
+         case when s.live then 'Scheduled' else 'Cancelled' end::bpm_core.timer_status
+    from bpm_core.start_nodes(p_tenant_id, p_process_version_id) n
+   cross join lateral (select bpm_core.timer_kind(n.timer_kind, x.rule) as kind, x.zone from bpm_core.split_zone(n.timer_rule) x) r
+   cross join lateral (select coalesce(r.zone, n.time_zone, bpm_core.default_zone()) as zone) z
+    left join unnest(p_before) o
+      on o.node_id = n.node_id and o.rule = n.timer_rule and o.time_zone = z.zone and (o.status = 'Scheduled' or o.remaining = 0)
+    left join lateral (select x.* from bpm_core.timer_first(n.timer_kind, n.timer_rule, p_now, z.zone) x where o.id is null) f on true
+   cross join lateral (select coalesce(o.scheduled_at, f.scheduled_at, p_now) as scheduled_at,
+                              coalesce(o.status = 'Scheduled', f.scheduled_at is not null) as live) s
+   where n.kind = 'TimerStart'
+$$;
 
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
@@ -12269,11 +13111,12 @@ end
 $$;
 
 -- from 40_flow/send_signal.sql
--- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
+-- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances; and starts
+-- every process that has a start event for it: an instance each, which goes on with the next tick.
 -- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
 -- Returns:  signal, with the number of receivers.
 -- Raises:   BP429 more than 100,000 receivers.
--- Writes:   signal, inbox.
+-- Writes:   signal, inbox, and what insert_starts and park_tokens write.
 create or replace function bpm_core.send_signal(p_tenant_id text, p_name text, p_payload jsonb)
 returns bpm_core.signal
 language plpgsql volatile
@@ -12285,6 +13128,7 @@ as $$
 declare
   v_limit  constant integer := 100000;
   v_signal bpm_core.signal;
+  v_starts bpm_core.start[];
 begin
   v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
@@ -12292,10 +13136,26 @@ begin
          jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
     from bpm_core.subscription s
    where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+     and s.workflow_instance_id is not null
    limit v_limit + 1;
   get diagnostics v_signal.receivers = row_count;
   if v_signal.receivers > v_limit then
     perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
+  end if;
+  v_starts := array(
+    select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
+      -- Which of them start something is asked outside: inside, a scan of the index of those would look cheap.
+      from (select s.tenant_id, s.id, s.process_version_id, s.node_id, s.created_at
+              from bpm_core.subscription s
+             where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+            offset 0) s
+     where s.process_version_id is not null
+     order by s.created_at, s.id
+     limit v_limit);
+  if cardinality(v_starts) > 0 then
+    -- Not driven here: a process that throws the signal it is started by would never let this end.
+    perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
+    v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
@@ -12379,7 +13239,7 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k
@@ -12473,6 +13333,59 @@ begin
 end
 $$;
 
+-- from 40_flow/start_by_message.sql
+-- Under the lock of its key: starts a process by a message nobody waits for, if the current version of one has a start event for it that is not younger than the
+-- message. The key becomes the business key, the payload, or what output mappings make of it,
+-- the variables. Of several processes it is the one that has waited longest.
+-- Raises:   BP422 a mapping cannot be evaluated.
+-- p_at_once: go on in this transaction, else with the next tick. Returns: boolean, whether it did.
+-- Writes:   message, and what insert_starts and the path ahead write.
+create or replace function bpm_core.start_by_message(p_tenant_id text, p_message_id uuid, p_at_once boolean)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_start   bpm_core.start;
+  v_outputs jsonb;
+  v_leaving bpm_core.moving[];
+begin
+  select t.* into v_start
+    from (select m.* from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = p_message_id offset 0) m
+   cross join lateral (
+     select s.process_version_id, s.node_id
+       from bpm_core.subscription s
+      where s.state = 'Open' and s.name = m.name and s.correlation_key is null and s.created_at <= m.received_at
+        and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+        and s.kind = 'Message'  -- without a key: of a start event; asked for as such, a scan of the index of those would look cheap
+      order by s.created_at, s.id
+      limit 1) s
+   cross join lateral bpm_core.triggered_start(
+     m.tenant_id, s.process_version_id, s.node_id, m.payload, m.correlation_key, jsonb_build_object('message', m.id, 'name', m.name)) t;
+  if v_start.process_version_id is null then
+    return false;
+  end if;
+  v_outputs := (
+    select n.expressions -> 'outputs'
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id = v_start.workflow_version_id and n.node_id = v_start.start_node_id);
+  if v_outputs is not null then
+    v_start.variables := bpm_core.start_patch(v_outputs, v_start.variables);
+  end if;
+  update bpm_core.message m set state = 'Correlated', started_id = v_start.workflow_instance_id where m.tenant_id = p_tenant_id and m.id = p_message_id;
+  v_leaving := bpm_core.insert_starts(p_tenant_id, array[v_start], bpm_core.caller(), bpm_core.now());
+  if p_at_once then
+    perform bpm_core.advance_isolated(v_leaving);
+  else
+    perform bpm_core.park_tokens(bpm_core.follow_flows(v_leaving), 0);
+  end if;
+  return true;
+end
+$$;
+
 -- from 40_flow/start_event_subs.sql
 -- Begins event sub-processes: each in the open scope of its host, with a token at the event sub-process as the host of the new scope and one that leaves
 -- the start event. An interrupting one ends everything in the scope around it first, and the other event sub-processes there can no longer begin.
@@ -12536,10 +13449,58 @@ begin
 end
 $$;
 
+-- from 40_flow/start_nodes.sql
+-- The start events of a process version that wait for something, with what its instances are pinned to.
+-- Returns:  one row per event; name is that of the message or signal.
+create or replace function bpm_core.start_nodes(p_tenant_id text, p_process_version_id uuid)
+returns table (node_id text, kind bpm_core.node_kind, name text, timer_kind text, timer_rule text, time_zone text, catch_up text, workflow_version_id uuid, role_version_id uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select n.node_id, n.kind, n.message_name, n.timer_kind, n.timer_rule, n.attributes ->> 'time_zone', coalesce(n.attributes ->> 'catch_up', 'Once'),
+         b.workflow_version_id, w.owner_role_version_id
+    from (select b.tenant_id, b.workflow_version_id
+            from bpm_core.process_workflow_binding b
+           where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
+           order by b.position
+           limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+   cross join lateral (
+     select n.* from bpm_core.workflow_node n where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id offset 0) n
+   where n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null;
+end
+$$;
+
+-- from 40_flow/start_patch.sql
+-- What the output mappings of a message start event make of a message's payload.
+-- Returns:  jsonb object.
+-- Raises:   BP422 one cannot be evaluated: nothing is started, and the sender is told.
+create or replace function bpm_core.start_patch(p_outputs jsonb, p_payload jsonb)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_mapped record;
+begin
+  select m.mapped, m.problem, m.detail into r_mapped from bpm_core.map_values(p_outputs, p_payload) m;
+  if r_mapped.problem is not null then
+    perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
+  end if;
+  return r_mapped.mapped;
+end
+$$;
+
 -- from 40_flow/start_process.sql
 -- Starts one process. The single form of start_processes.
 -- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key, the first answer).
--- Raises:   BP404 no such process or version, BP409 the key was used for another request, BP422 variables refused; else as start_processes.
+-- Raises:   BP404 no such process or version, BP409 the key was used for another request, or the process has no plain start event, BP422 variables refused; else as start_processes.
 create or replace function bpm.start_process(
   p_code text, p_variables jsonb default '{}', p_business_key text default null, p_idempotency_key text default null, p_version integer default null,
   p_actor text default null, p_tenant_id text default '')
@@ -12562,9 +13523,10 @@ begin
       p_actor, p_tenant_id) s;
   if r_done.outcome <> 'Done' then
     perform bpm_core.fail(
-      case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      case r_done.outcome when 'NotFound' then 'BP404' when 'Conflict' then 'BP409' when 'WrongState' then 'BP409' else 'BP422' end, r_done.message,
       jsonb_build_object('code', p_code, 'version', p_version, 'outcome', r_done.outcome),
       case r_done.outcome when 'NotFound' then 'See the view bpm.definition; deploy with bpm.deploy_bpmn.'
+                          when 'WrongState' then 'The view bpm.start_event lists what starts it.'
                           when 'Conflict' then 'Use a fresh key, or repeat the request unchanged.' end);
   end if;
   return query select r_done.process_instance_id, r_done.workflow_instance_id, r_done.status, r_done.is_new;
@@ -12575,7 +13537,7 @@ $$;
 -- Starts processes, each pinned to one version. Commits nothing: start inside your own business transaction.
 -- p_items: [{"code", "variables": {…}, "business_key", "idempotency_key", "version"}], at most 1,000.
 -- Returns:  one row per item: item (from 1), process_instance_id, workflow_instance_id, status, is_new (false: the answer of an earlier start
---           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
+--           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict; WrongState: it has no plain start event), message (why not).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
 -- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
 -- Source:   kernel design, 2.2; runtime design, idempotency by trigger key.
@@ -12616,6 +13578,26 @@ begin
 end
 $$;
 
+-- from 40_flow/start_refusal.sql
+-- Why a process that is there cannot be started by a call: it has no plain start event.
+-- Returns:  text that names the start events it has; null when there is no such process, no such version, or it is archived.
+create or replace function bpm_core.start_refusal(p_tenant_id text, p_code text, p_version integer)
+returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('Process %L has no plain start event; it is started by %s.', p_code,
+           string_agg(case s.kind when 'MessageStart' then format('the message %L', s.name) when 'SignalStart' then format('the signal %L', s.name)
+                                  else format('the timer %s', s.node_id) end, ', ' order by s.node_id))
+    from bpm_core.process_definition d
+    join bpm_core.process_version v
+      on v.tenant_id = d.tenant_id and v.definition_id = d.id
+     and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+   cross join lateral bpm_core.start_nodes(p_tenant_id, v.id) s
+   where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+  having count(*) > 0
+$$;
+
 -- from 40_flow/start_timers.sql
 -- Starts a timer of the node named by each wait, on the token that rests there (a catch event) or on its host (a boundary event).
 -- A rule that yields no time is an incident on the token; what the token offered already is closed, lest it be done while it is stopped.
@@ -12637,18 +13619,19 @@ begin
   end if;
   with wait as materialized (
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
-           n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
+           coalesce(f.kind, n.timer_kind) as timer_kind, n.timer_rule, n.catch_up, r.rule, f.anchor_at, f.scheduled_at, f.remaining, f.time_zone, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-     cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
+     cross join lateral (select n.timer_kind, n.timer_rule, n.expressions -> 'timer' as tree, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
+                           from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-     cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
-      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
+     cross join lateral (select case when n.tree is null then bpm_core.text_value(n.timer_rule, v.variables) else bpm_core.evaluate_text(n.tree, v.variables) end as rule) r
+      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
   started as (
-    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, anchor_at, scheduled_at, due_at, remaining)
-    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.anchor_at, w.scheduled_at,
-           greatest(w.scheduled_at, bpm_core.now()), w.remaining
+    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
+    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.time_zone, w.anchor_at, w.scheduled_at,
+           greatest(w.scheduled_at, bpm_core.now()), w.remaining, w.catch_up
       from wait w
      where w.scheduled_at is not null),
   noted as (
@@ -13012,7 +13995,8 @@ end
 $$;
 
 -- from 40_flow/tick_timers.sql
--- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
+-- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
+-- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
@@ -13027,29 +14011,40 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  r_scan   record;
-  v_found  bpm_core.candidate[];
-  v_locked uuid[];
-  v_last   bpm_core.candidate;
+  v_result   bpm_core.tick_result;
+  r_scan     record;
+  r_fired    record;
+  v_found    bpm_core.candidate[];
+  v_versions uuid[];
+  v_last     bpm_core.candidate;
+  v_all      boolean := true;
+  v_whole    boolean;
+  v_from     bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(t.due_at, t.id, t.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (r_scan.from_at, r_scan.from_id)
-     order by t.due_at, t.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
-    -- Of one token only the oldest fired; the position stays until the others have.
-    v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
-                   then bpm_core.last_handled(v_found, v_locked) end;
-  end if;
+  for v_round in 1 .. 10 loop
+    select coalesce(array_agg(row(t.due_at, t.id, coalesce(t.workflow_instance_id, t.process_version_id))::bpm_core.candidate order by t.due_at, t.id), '{}'),
+           coalesce(array_agg(t.process_version_id) filter (where t.process_version_id is not null), '{}')
+      into v_found, v_versions
+      from (select t.due_at, t.id, t.workflow_instance_id, t.process_version_id
+              from bpm_core.timer t
+             where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (v_from.at, v_from.id)
+             order by t.due_at, t.id
+             limit p_limit - v_result.done) t;
+    exit when v_found = '{}';
+    select f.done, f.last into r_fired from bpm_core.fire_found(p_tenant_id, v_found, v_versions) f;
+    v_all := v_all and r_fired.done = cardinality(v_found);
+    -- The position stays where something was left.
+    v_last := case when v_round = 1 then r_fired.last else v_last end;
+    v_from := v_found[cardinality(v_found)];
+    v_whole := cardinality(v_found) < p_limit - v_result.done;
+    v_result.done := v_result.done + r_fired.done;
+    exit when v_all or v_whole or v_result.done >= p_limit;
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
@@ -13164,6 +14159,74 @@ as $$
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where w.tenant_id = p_tenant_id and w.id = p_instance_id
   offset 0
+$$;
+
+-- from 40_flow/triggered_start.sql
+-- A start that nobody called for: of this version at this start event, with fresh ids.
+-- Returns:  start. The cause goes into history.
+create or replace function bpm_core.triggered_start(p_tenant_id text, p_process_version_id uuid, p_node_id text, p_variables jsonb, p_business_key text, p_cause jsonb)
+returns bpm_core.start
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_start bpm_core.start;
+begin
+  v_start.variables := p_variables;
+  v_start.business_key := p_business_key;
+  v_start.process_version_id := p_process_version_id;
+  v_start.start_node_id := p_node_id;
+  v_start.process_instance_id := bpm_core.new_id();
+  v_start.workflow_instance_id := bpm_core.new_id();
+  v_start.token_id := bpm_core.new_id();
+  v_start.cause := p_cause;
+  select b.workflow_version_id, w.owner_role_version_id into v_start.workflow_version_id, v_start.role_version_id
+    from (select b.tenant_id, b.workflow_version_id
+            from bpm_core.process_workflow_binding b
+           where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
+           order by b.position
+           limit 1) b
+   cross join lateral (
+     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w;
+  return v_start;
+end
+$$;
+
+-- from 40_flow/try_lock_definitions.sql
+-- Locks the definitions of process versions that nobody holds, in the order of their ids: whoever fires a start timer shares them with nobody, a
+-- deploy that moves it included.
+-- Returns:  the versions, of those given, whose definition is locked now. Locks: process_definition, for no key update skip locked.
+create or replace function bpm_core.try_lock_definitions(p_tenant_id text, p_versions uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_locked uuid[];
+begin
+  v_locked := array(
+    select d.id
+      from (select distinct v.tenant_id, v.definition_id
+              from (select p_tenant_id as tenant_id, k.id from unnest(p_versions) k(id) offset 0) k
+             cross join lateral (select v.tenant_id, v.definition_id from bpm_core.process_version v where v.tenant_id = k.tenant_id and v.id = k.id offset 0) v
+             order by v.definition_id offset 0) v
+     cross join lateral (
+       select d.id
+         from bpm_core.process_definition d
+        where d.tenant_id = v.tenant_id and d.id = v.definition_id
+          for no key update skip locked) d);
+  return array(
+    select k.id
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_versions) k(id) offset 0) k
+     cross join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = k.tenant_id and v.id = k.id offset 0) v
+     where v.definition_id = any (v_locked));
+end
 $$;
 
 -- from 40_flow/try_lock_instances.sql
@@ -17232,7 +18295,7 @@ $$;
 
 -- from 80_operation/invariant_i_10.sql
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event, or at an event-based gateway before one, has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -17272,11 +18335,15 @@ as $$
                        from bpm_core.timer t
                       where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
                         and t.status in ('Scheduled', 'Held'))
+  union all
+  select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
+    from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
 $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node. What is held is
+-- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- a start event of a current version its own. What is held is
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
@@ -17307,6 +18374,9 @@ as $$
                        from bpm_core.subscription s
                       where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
+  union all
+  select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
+    from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-11'
   union all
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
            jsonb_build_object('instance_status', h.status, 'state', h.state))
@@ -17846,6 +18916,22 @@ as $$
     from bpm_core.message m
    where m.tenant_id = p_tenant_id and m.correlated_to is not null
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
+  union all
+  select 'message', m.id::text, 'workflow instance', m.started_id::text
+    from bpm_core.message m
+   where m.tenant_id = p_tenant_id and m.started_id is not null
+     and not exists (select from bpm_core.workflow_instance w where w.tenant_id = m.tenant_id and w.id = m.started_id)
+  union all
+  select o.kind, o.id::text, 'start event', o.node_id
+    from (
+      select 'timer' as kind, t.id, t.process_version_id, t.node_id from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id is not null
+      union all
+      select 'subscription', s.id, s.process_version_id, s.node_id
+        from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id is not null) o
+   where not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -18200,6 +19286,70 @@ begin
 end
 $$;
 
+-- from 80_operation/unmet_starts.sql
+-- Start events whose waits and timers are not as they should be: exactly one open for each of the current version of a process, none of any other version or of
+-- one that is archived; and start timers that fired without starting exactly one instance.
+-- Returns:  rows (invariant, kind, id, rule, seen).
+create or replace function bpm_core.unmet_starts(p_tenant_id text)
+returns table (invariant text, kind text, id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with wanted as materialized (
+    select d.code, d.published_version_id as version_id, n.node_id, n.kind, n.message_name as name
+      from bpm_core.process_definition d
+     cross join lateral (
+       select b.workflow_version_id
+         from bpm_core.process_workflow_binding b
+        where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
+        order by b.position
+        limit 1) b
+      join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
+     where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
+  subscription as materialized (
+    select s.id, s.process_version_id, s.node_id, s.name, (s.kind || 'Start')::bpm_core.node_kind as kind
+      from bpm_core.subscription s
+     where s.tenant_id = p_tenant_id and s.process_version_id is not null and s.state = 'Open'),
+  timer as materialized (
+    select t.id, t.process_version_id, t.node_id, t.status, t.remaining,
+           row_number() over (partition by t.process_version_id, t.node_id order by t.id desc) as age
+      from bpm_core.timer t
+     where t.tenant_id = p_tenant_id and t.process_version_id is not null),
+  started as materialized (
+    select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     group by 1)
+  select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
+    from subscription s
+   where not exists (select from wanted w where w.version_id = s.process_version_id and w.node_id = s.node_id and w.kind = s.kind and w.name = s.name)
+  union all
+  select 'I-11', 'process_definition', w.code, 'a start event without its one wait', jsonb_build_object('node', w.node_id, 'waits', count(s.id))
+    from wanted w
+    left join subscription s on s.process_version_id = w.version_id and s.node_id = w.node_id
+   where w.kind <> 'TimerStart'
+   group by w.code, w.node_id
+  having count(s.id) <> 1
+  union all
+  select 'I-10', 'timer', t.id::text, 'a start timer is due that is not of the current version', jsonb_build_object('node', t.node_id, 'status', t.status)
+    from timer t
+   where t.status in ('Scheduled', 'Held')
+     and not exists (select from wanted w where w.version_id = t.process_version_id and w.node_id = t.node_id and w.kind = 'TimerStart')
+  union all
+  select 'I-10', 'process_definition', w.code, 'a start event without its one timer', jsonb_build_object('node', w.node_id, 'timers', count(t.id))
+    from wanted w
+    left join timer t on t.process_version_id = w.version_id and t.node_id = w.node_id and (t.status in ('Scheduled', 'Held') or (t.age = 1 and t.remaining = 0))
+   where w.kind = 'TimerStart'
+   group by w.code, w.node_id
+  having count(t.id) <> 1
+  union all
+  select 'I-10', 'timer', t.id::text, 'a start timer has not started one instance, or not one that fired', jsonb_build_object('node', t.node_id, 'status', t.status, 'started', coalesce(s.times, 0))
+    from timer t
+    left join started s on s.timer_id = t.id
+    join bpm_core.timer f on f.tenant_id = p_tenant_id and f.id = t.id and f.due_at >= (select bpm_core.history_since())
+   where coalesce(s.times, 0) <> (t.status = 'Fired')::integer
+$$;
+
 -- from 80_operation/unrecorded_changes.sql
 -- Instances, tasks, timers, waits and incidents whose state history does not tell of. Those older than history are left out.
 -- Returns:  rows (tenant_id, kind, id, seen).
@@ -18538,11 +19688,40 @@ select t.tenant_id,
        t.scheduled_at,
        t.due_at,
        t.remaining,
-       t.catch_up
+       t.catch_up,
+       d.code as process_code,
+       v.version as process_version
   from bpm_core.timer t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_version v on v.tenant_id = t.tenant_id and v.id = coalesce(t.process_version_id, p.process_version_id)
+  left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.timer is 'Timers of waits and boundaries: Scheduled, Held, Fired or Cancelled.';
+comment on view bpm.timer is 'Timers of waits, boundaries and, without an instance, of start events: Scheduled, Held, Fired or Cancelled.';
+
+create or replace view bpm.start_event with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       e.node_id,
+       e.kind,
+       e.name,
+       e.time_zone,
+       e.next_due_at,
+       e.remaining,
+       e.since
+  from (select s.tenant_id, s.process_version_id, s.node_id, s.kind, s.name, null::text as time_zone, null::timestamptz as next_due_at, null::integer as remaining,
+               s.created_at as since
+          from bpm_core.subscription s
+         where s.process_version_id is not null and s.state = 'Open'
+        union all
+        select t.tenant_id, t.process_version_id, t.node_id, 'Timer', t.rule, t.time_zone, t.due_at, t.remaining, null
+          from bpm_core.timer t
+         where t.process_version_id is not null and t.status = 'Scheduled') e
+  join bpm_core.process_version v on v.tenant_id = e.tenant_id and v.id = e.process_version_id
+  join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.start_event is 'What starts processes by itself: the message, signal or timer (name: its rule) each start event of a current version waits for.';
 
 create or replace view bpm.message with (security_barrier) as
 select m.tenant_id,
@@ -18555,13 +19734,13 @@ select m.tenant_id,
        m.received_at,
        m.expires_at,
        w.process_instance_id,
-       s.workflow_instance_id,
+       coalesce(s.workflow_instance_id, m.started_id) as workflow_instance_id,
        s.node_id
   from bpm_core.message m
   left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
-  left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+  left join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id)
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them or the instance they started (then without a node), or Expired. id is what correlate_message returns, message_id what the sender called it.';
 
 create or replace view bpm.signal with (security_barrier) as
 select g.tenant_id,

@@ -2,7 +2,7 @@
 -- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
 create or replace function bpm_core.setting_fault(p_name text, p_value jsonb)
 returns text
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -16,6 +16,7 @@ begin
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
       ('engine.sweep_batch_size', 1, 100000),
+      ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
@@ -24,6 +25,10 @@ begin
     return format('There is no setting %L.', p_name);
   elsif p_value is null then
     return null;
+  elsif p_name = 'engine.time_zone' then
+    if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
+      return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
        or jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" || @ == "")')

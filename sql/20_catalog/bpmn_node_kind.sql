@@ -6,7 +6,7 @@ returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_tag
-    when 'startEvent' then case p_event when 'none' then 'StartEvent' end
+    when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
                    when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end

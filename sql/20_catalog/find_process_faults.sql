@@ -25,6 +25,10 @@ as $$
            'Keep one plain start event.')
     from scope s where s.plain_starts > 1
   union all
+  select bpm_core.fault('MultipleStartEvents', format('%s start events wait for the message "%s"; it could mean any of them.', count(*), n.message_name), min(n.node_id), null,
+           'Give each its own message.')
+    from unnest(p_nodes) n where n.kind = 'MessageStart' group by n.message_name having count(*) > 1
+  union all
   select bpm_core.fault('NoEndEvent', format('%s "%s" has no end event.', s.what, s.id), s.id, null, 'Draw an end event behind the last step.')
     from scope s where s.ends = 0
   union all

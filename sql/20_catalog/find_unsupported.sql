@@ -9,6 +9,7 @@ as $$
              when n.kind is null and n.event = 'several' then ' has several event definitions that all have to happen, which is not executed.'
              when n.kind is null and n.event = 'none' then ' has no event definition and is not executed.'
              when n.kind is null and n.event = 'missing' then ' refers to an event definition that is not there.'
+             when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
              when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'

@@ -13,8 +13,10 @@ as $$
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
-    when 'intermediateCatchEvent' then array['bpm:correlationKey']
-    when 'boundaryEvent' then array['bpm:correlationKey']
+    when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
+    when 'boundaryEvent' then array['bpm:correlationKey', 'bpm:timeZone', 'bpm:catchUp']
+    when 'startEvent' then array['bpm:timeZone', 'bpm:catchUp']
+    when 'timerEventDefinition' then array['bpm:timeZone', 'bpm:catchUp']
     when 'multiInstanceLoopCharacteristics' then array['bpm:collection', 'bpm:elementVariable', 'bpm:outputCollection', 'bpm:outputElement']
     else '{}'
   end

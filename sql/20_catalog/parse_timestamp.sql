@@ -1,8 +1,8 @@
--- Reads an ISO 8601 date or date with time; without a zone it is UTC. Checked by arithmetic first, because a failing cast raises.
+-- Reads an ISO 8601 date or date with time; without Z or an offset it is what clocks in p_zone show. Checked by arithmetic first, because a failing cast raises.
 -- Returns:  timestamptz; null when it is not one.
-create or replace function bpm_core.parse_timestamp(p_text text)
+create or replace function bpm_core.parse_timestamp(p_text text, p_zone text default 'UTC')
 returns timestamptz
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 set datestyle = 'ISO'
@@ -18,6 +18,9 @@ begin
   if v_parts[3]::integer not between 1
      and extract(day from make_date(v_parts[1]::integer, v_parts[2]::integer, 1) + interval '1 month' - interval '1 day')::integer then
     return null;
+  end if;
+  if btrim(p_text) !~ '(Z|T.*[+-][0-9:]+)$' then
+    return bpm_core.local_instant(replace(btrim(p_text), ',', '.')::timestamp, p_zone);
   end if;
   return replace(btrim(p_text), ',', '.')::timestamptz;
 end

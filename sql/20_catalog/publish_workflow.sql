@@ -3,7 +3,7 @@
 -- The caller holds the lock of the process_definition row.
 -- Returns:  version, whether it is new, and whether the current version changed.
 -- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition.
+--           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
 create or replace function bpm_core.publish_workflow(
   p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
@@ -23,6 +23,7 @@ declare
   v_now      timestamptz := bpm_core.now();
   v_known    uuid;
   v_owner    uuid;
+  v_before   uuid;
 begin
   select p.version, p.id into version, v_known
     from bpm_core.process_version p
@@ -47,6 +48,7 @@ begin
     values (p_tenant_id, v_id, 'main', v_workflow, 1);
     v_known := v_id;
   end if;
+  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
   update bpm_core.process_definition d
      set published_version_id = v_known, archived_at = null
    where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
@@ -56,5 +58,8 @@ begin
     from bpm_core.process_workflow_binding b
    where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
      and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  end if;
 end
 $$;

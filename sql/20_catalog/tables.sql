@@ -153,7 +153,7 @@ comment on column bpm_core.workflow_node.incoming is 'Number of incoming sequenc
 comment on column bpm_core.workflow_node.error_code is 'Of an error boundary or error end: the code; null catches all. Of an escalation throw event: its code.';
 comment on column bpm_core.workflow_node.message_name is 'Of a message or signal event: the name of what it waits for or throws.';
 comment on column bpm_core.workflow_node.correlation_path is 'Dotted path into the variables that gives the correlation key; null: the business key.';
-comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, without quotes.';
+comment on column bpm_core.workflow_node.timer_rule is 'As drawn: ISO 8601 duration, date or repeating interval, or a cron rule, without quotes. Its time zone and catch-up policy, where said, are attributes time_zone and catch_up.';
 comment on column bpm_core.workflow_node.expressions is 'Compiled expression trees by purpose (timer, correlation, collection, completion, input, output, …), for bpm_core.evaluate.';
 comment on column bpm_core.workflow_node.attributes is 'What execution does not look at on every hop: assignee, groups, forms, documentation, extension attributes.';
 
@@ -413,3 +413,21 @@ create type bpm_core.graph_index as (
   seeds       integer[]
 );
 comment on type bpm_core.graph_index is 'A graph over numbered nodes, for walks in PL/pgSQL (index_graph).';
+
+create type bpm_core.cron as (
+  seconds       integer[],
+  minutes       integer[],
+  hours         integer[],
+  months        integer[],
+  years         integer[],
+  days          integer[],
+  last_days     integer[],
+  near_days     integer[],
+  near_last     integer[],
+  weekdays      integer[],
+  nth_weekdays  integer[],
+  last_weekdays integer[],
+  either        boolean
+);
+comment on type bpm_core.cron is
+  'A cron rule as sets (parse_cron). years null: every year; last_days and near_last count from the end of the month (0: the last day), near_days are the working days nearest to a day; weekdays from 0, Sunday; nth_weekdays hold weekday * 10 + n; either: a day matches by day of month or by weekday, not by both.';

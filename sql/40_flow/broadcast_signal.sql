@@ -1,8 +1,9 @@
--- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks. Nobody who
+-- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks, and every process with a start
+-- event for it is started. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
--- Returns:  one row: signal_id, receivers (waits open now).
+-- Returns:  one row: signal_id, receivers (waits open now, and instances started).
 -- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
--- Writes:   signal, inbox. Locks: nothing; it never waits for an instance.
+-- Writes:   signal, inbox, and the instances it starts. Locks: nothing; it never waits for an instance.
 create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
 returns table (signal_id uuid, receivers integer)
 language plpgsql volatile security definer

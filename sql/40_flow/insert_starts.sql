@@ -35,7 +35,7 @@ begin
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
-           jsonb_build_object('workflow_version', b.workflow_version_id)
+           jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
                        b.start_node_id, null, null)::bpm_core.moving order by b.item)

@@ -1,6 +1,6 @@
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
--- One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
-create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid)
+-- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
+create or replace function bpm_core.offer_message(p_tenant_id text, p_message_id uuid, p_starts_at_once boolean)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -24,6 +24,9 @@ begin
       order by s.created_at, s.id
       limit 1) s;
   if r_wait.id is null then
+    if bpm_core.start_by_message(p_tenant_id, p_message_id, p_starts_at_once) then
+      return;
+    end if;
     update bpm_core.message m set state = 'Expired' where m.tenant_id = p_tenant_id and m.id = p_message_id and m.expires_at <= v_now;
     return;
   end if;

@@ -24,11 +24,12 @@ begin
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
-               case when w.process_version_id is null then 'NotFound' when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end)::bpm_core.start
+               case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+                    else f.fault end, null)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
+      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
      cross join lateral (
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f

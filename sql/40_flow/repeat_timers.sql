@@ -1,5 +1,5 @@
 -- Schedules the next occurrence of fired timers that repeat, on their own grid. What was missed while nothing ran is made up for
--- once (catch_up Once, Skip) or one by one (All); missed ones count as used.
+-- once (catch_up Once), one by one (All) or not at all (Skip: fire_timers did not fire it); missed ones count as used.
 -- Writes:   timer, history_event.
 create or replace function bpm_core.repeat_timers(p_fired bpm_core.timer[], p_now timestamptz)
 returns void
@@ -14,15 +14,14 @@ begin
     insert into bpm_core.timer as t (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at,
                                 due_at, remaining, catch_up)
     select f.tenant_id, bpm_core.new_id(), f.workflow_instance_id, f.token_id, f.visit, f.node_id, f.kind, f.rule, f.time_zone, f.anchor_at,
-           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), f.remaining - 1 - k.skipped, f.catch_up
+           k.scheduled_at, greatest(k.scheduled_at, bpm_core.now()), k.remaining, f.catch_up
       from unnest(p_fired) f
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = f.tenant_id and w.id = f.workflow_instance_id offset 0) w
      cross join lateral (select n.interrupting from bpm_core.workflow_node n
                           where n.tenant_id = f.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = f.node_id offset 0) n
-     cross join lateral bpm_core.timer_first(f.kind, f.rule, f.anchor_at) r
-     cross join lateral bpm_core.timer_next(f.anchor_at, r.step, f.scheduled_at, case when f.catch_up = 'All' then f.scheduled_at else p_now end) k
-     where f.kind = 'Cycle' and not n.interrupting and coalesce(f.remaining - 1 - k.skipped, 1) > 0
+     cross join lateral (select x.* from bpm_core.next_occurrence(f, p_now) x where f.kind in ('Cycle', 'Cron') and not n.interrupting) k
+     where k.scheduled_at is not null
     returning t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.scheduled_at)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select n.tenant_id, n.workflow_instance_id, p_now, 'TimerStarted', n.token_id, n.node_id, jsonb_build_object('timer', n.id, 'scheduled_at', n.scheduled_at)

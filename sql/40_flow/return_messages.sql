@@ -26,7 +26,7 @@ begin
      set state = case when m.expires_at > v_now then 'Buffered' else 'Expired' end::bpm_core.message_state, correlated_to = null
     from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
    where m.tenant_id = k.tenant_id and m.id = k.id;
-  perform bpm_core.offer_message(m.tenant_id, m.id)
+  perform bpm_core.offer_message(m.tenant_id, m.id, false)
      from (select p_tenant_id as tenant_id, k.* from unnest(p_messages) k(id) offset 0) k
     cross join lateral (select m.tenant_id, m.id, m.state from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
     where m.state = 'Buffered';

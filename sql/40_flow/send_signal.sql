@@ -1,8 +1,9 @@
--- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances.
+-- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances; and starts
+-- every process that has a start event for it: an instance each, which goes on with the next tick.
 -- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
 -- Returns:  signal, with the number of receivers.
 -- Raises:   BP429 more than 100,000 receivers.
--- Writes:   signal, inbox.
+-- Writes:   signal, inbox, and what insert_starts and park_tokens write.
 create or replace function bpm_core.send_signal(p_tenant_id text, p_name text, p_payload jsonb)
 returns bpm_core.signal
 language plpgsql volatile
@@ -14,6 +15,7 @@ as $$
 declare
   v_limit  constant integer := 100000;
   v_signal bpm_core.signal;
+  v_starts bpm_core.start[];
 begin
   v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
@@ -21,10 +23,26 @@ begin
          jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
     from bpm_core.subscription s
    where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+     and s.workflow_instance_id is not null
    limit v_limit + 1;
   get diagnostics v_signal.receivers = row_count;
   if v_signal.receivers > v_limit then
     perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
+  end if;
+  v_starts := array(
+    select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
+      -- Which of them start something is asked outside: inside, a scan of the index of those would look cheap.
+      from (select s.tenant_id, s.id, s.process_version_id, s.node_id, s.created_at
+              from bpm_core.subscription s
+             where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
+            offset 0) s
+     where s.process_version_id is not null
+     order by s.created_at, s.id
+     limit v_limit);
+  if cardinality(v_starts) > 0 then
+    -- Not driven here: a process that throws the signal it is started by would never let this end.
+    perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
+    v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
   insert into bpm_core.signal select v_signal.*;
   return v_signal;

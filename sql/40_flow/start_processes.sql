@@ -1,7 +1,7 @@
 -- Starts processes, each pinned to one version. Commits nothing: start inside your own business transaction.
 -- p_items: [{"code", "variables": {…}, "business_key", "idempotency_key", "version"}], at most 1,000.
 -- Returns:  one row per item: item (from 1), process_instance_id, workflow_instance_id, status, is_new (false: the answer of an earlier start
---           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict), message (why not).
+--           with the same idempotency key), outcome (Done, NotFound, Rejected, Conflict; WrongState: it has no plain start event), message (why not).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
 -- Writes:   idempotency_key, business_case, process_instance, workflow_instance, token, history_event, and what the first nodes write.
 -- Source:   kernel design, 2.2; runtime design, idempotency by trigger key.

@@ -18,18 +18,19 @@ begin
   end if;
   with wait as materialized (
     select a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, a.flow_id, a.kind, t.visit, t.node_id as host_node_id,
-           n.timer_kind, n.timer_rule, r.rule, f.anchor_at, f.scheduled_at, f.remaining, bpm_core.new_id() as timer_id
+           coalesce(f.kind, n.timer_kind) as timer_kind, n.timer_rule, n.catch_up, r.rule, f.anchor_at, f.scheduled_at, f.remaining, f.time_zone, bpm_core.new_id() as timer_id
       from unnest(p_waits) a
-     cross join lateral (select n.timer_kind, n.timer_rule from bpm_core.workflow_node n
+     cross join lateral (select n.timer_kind, n.timer_rule, n.expressions -> 'timer' as tree, n.attributes ->> 'time_zone' as time_zone, coalesce(n.attributes ->> 'catch_up', 'Once') as catch_up
+                           from bpm_core.workflow_node n
                           where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
      cross join lateral (select t.visit, t.node_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-     cross join lateral (select bpm_core.text_value(n.timer_rule, v.variables) as rule) r
-      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now) f on true),
+     cross join lateral (select case when n.tree is null then bpm_core.text_value(n.timer_rule, v.variables) else bpm_core.evaluate_text(n.tree, v.variables) end as rule) r
+      left join lateral bpm_core.timer_first(n.timer_kind, r.rule, v_now, coalesce(n.time_zone, bpm_core.default_zone())) f on true),
   started as (
-    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, anchor_at, scheduled_at, due_at, remaining)
-    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.anchor_at, w.scheduled_at,
-           greatest(w.scheduled_at, bpm_core.now()), w.remaining
+    insert into bpm_core.timer (tenant_id, id, workflow_instance_id, token_id, visit, node_id, kind, rule, time_zone, anchor_at, scheduled_at, due_at, remaining, catch_up)
+    select w.tenant_id, w.timer_id, w.instance_id, w.token_id, w.visit, w.node_id, w.timer_kind, w.rule, w.time_zone, w.anchor_at, w.scheduled_at,
+           greatest(w.scheduled_at, bpm_core.now()), w.remaining, w.catch_up
       from wait w
      where w.scheduled_at is not null),
   noted as (

@@ -129,11 +129,12 @@ create type bpm_core.pick_position as (
 -- What one picker did in one tick.
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
--- One start: what was asked, the version found, the ids drawn, and the outcome once it is not simply a new instance.
+-- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
+-- nobody called start_process: {message | signal | timer, …}, for history.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
 
 -- One thing open in an instance and what becomes of it in another version: action keep, rename, close or open; code: why it cannot be.
 create type bpm_core.migration_item as (kind text, id uuid, token_id uuid, node_id text, to_node_id text, action text, code text, message text);
@@ -388,9 +389,11 @@ create table bpm_core.timer (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index timer_due on bpm_core.timer (tenant_id, due_at, id) where status = 'Scheduled';
 create index timer_of_token on bpm_core.timer (token_id);
+create index timer_of_version on bpm_core.timer (process_version_id, id) where process_version_id is not null;
 comment on column bpm_core.timer.scheduled_at is 'The instant on the grid: anchor_at + k × interval for a cycle.';
 comment on column bpm_core.timer.due_at is 'When it may fire and where pickers find it: greatest(scheduled_at, the clock at the write).';
-comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever.';
+comment on column bpm_core.timer.remaining is 'How often it still fires, this time included; null: for ever; 0, of start timers only: this was the last.';
+comment on column bpm_core.timer.process_version_id is 'Of a start timer: the version it starts. Changed only under the lock of its process_definition.';
 
 create table bpm_core.subscription (
   tenant_id            text collate "C" not null default '',
@@ -414,6 +417,8 @@ create table bpm_core.subscription (
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
 create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
 create index subscription_of_token on bpm_core.subscription (token_id);
+create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
+comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';
 comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
@@ -427,16 +432,18 @@ create table bpm_core.message (
   content_hash    bytea not null,
   state           bpm_core.message_state not null,
   correlated_to   uuid,
+  started_id      uuid,
   received_at     timestamptz not null,
   expires_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (message_id, tenant_id),
-  check ((correlated_to is not null) = (state = 'Correlated'))
+  check (num_nonnulls(correlated_to, started_id) = (state = 'Correlated')::integer)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
+comment on column bpm_core.message.started_id is 'The workflow instance it started.';
 
 create table bpm_core.signal (
   tenant_id text collate "C" not null default '',

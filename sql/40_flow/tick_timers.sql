@@ -1,4 +1,5 @@
--- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, then the timers, then looks again.
+-- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
+-- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
@@ -13,29 +14,40 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  r_scan   record;
-  v_found  bpm_core.candidate[];
-  v_locked uuid[];
-  v_last   bpm_core.candidate;
+  v_result   bpm_core.tick_result;
+  r_scan     record;
+  r_fired    record;
+  v_found    bpm_core.candidate[];
+  v_versions uuid[];
+  v_last     bpm_core.candidate;
+  v_all      boolean := true;
+  v_whole    boolean;
+  v_from     bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(t.due_at, t.id, t.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (r_scan.from_at, r_scan.from_id)
-     order by t.due_at, t.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
-    -- Of one token only the oldest fired; the position stays until the others have.
-    v_last := case when v_result.done = (select count(*) from unnest(v_found) c where c.instance_id = any (v_locked))
-                   then bpm_core.last_handled(v_found, v_locked) end;
-  end if;
+  for v_round in 1 .. 10 loop
+    select coalesce(array_agg(row(t.due_at, t.id, coalesce(t.workflow_instance_id, t.process_version_id))::bpm_core.candidate order by t.due_at, t.id), '{}'),
+           coalesce(array_agg(t.process_version_id) filter (where t.process_version_id is not null), '{}')
+      into v_found, v_versions
+      from (select t.due_at, t.id, t.workflow_instance_id, t.process_version_id
+              from bpm_core.timer t
+             where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= p_now and (t.due_at, t.id) > (v_from.at, v_from.id)
+             order by t.due_at, t.id
+             limit p_limit - v_result.done) t;
+    exit when v_found = '{}';
+    select f.done, f.last into r_fired from bpm_core.fire_found(p_tenant_id, v_found, v_versions) f;
+    v_all := v_all and r_fired.done = cardinality(v_found);
+    -- The position stays where something was left.
+    v_last := case when v_round = 1 then r_fired.last else v_last end;
+    v_from := v_found[cardinality(v_found)];
+    v_whole := cardinality(v_found) < p_limit - v_result.done;
+    v_result.done := v_result.done + r_fired.done;
+    exit when v_all or v_whole or v_result.done >= p_limit;
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t

@@ -48,11 +48,40 @@ select t.tenant_id,
        t.scheduled_at,
        t.due_at,
        t.remaining,
-       t.catch_up
+       t.catch_up,
+       d.code as process_code,
+       v.version as process_version
   from bpm_core.timer t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_version v on v.tenant_id = t.tenant_id and v.id = coalesce(t.process_version_id, p.process_version_id)
+  left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.timer is 'Timers of waits and boundaries: Scheduled, Held, Fired or Cancelled.';
+comment on view bpm.timer is 'Timers of waits, boundaries and, without an instance, of start events: Scheduled, Held, Fired or Cancelled.';
+
+create or replace view bpm.start_event with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       e.node_id,
+       e.kind,
+       e.name,
+       e.time_zone,
+       e.next_due_at,
+       e.remaining,
+       e.since
+  from (select s.tenant_id, s.process_version_id, s.node_id, s.kind, s.name, null::text as time_zone, null::timestamptz as next_due_at, null::integer as remaining,
+               s.created_at as since
+          from bpm_core.subscription s
+         where s.process_version_id is not null and s.state = 'Open'
+        union all
+        select t.tenant_id, t.process_version_id, t.node_id, 'Timer', t.rule, t.time_zone, t.due_at, t.remaining, null
+          from bpm_core.timer t
+         where t.process_version_id is not null and t.status = 'Scheduled') e
+  join bpm_core.process_version v on v.tenant_id = e.tenant_id and v.id = e.process_version_id
+  join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.start_event is 'What starts processes by itself: the message, signal or timer (name: its rule) each start event of a current version waits for.';
 
 create or replace view bpm.message with (security_barrier) as
 select m.tenant_id,
@@ -65,13 +94,13 @@ select m.tenant_id,
        m.received_at,
        m.expires_at,
        w.process_instance_id,
-       s.workflow_instance_id,
+       coalesce(s.workflow_instance_id, m.started_id) as workflow_instance_id,
        s.node_id
   from bpm_core.message m
   left join bpm_core.subscription s on s.tenant_id = m.tenant_id and s.id = m.correlated_to
-  left join bpm_core.workflow_instance w on w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id
+  left join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id)
  where m.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them, or Expired. id is what correlate_message returns, message_id what the sender called it.';
+comment on view bpm.message is 'Messages received: Buffered until somebody waits, Correlated with the wait that gets them or the instance they started (then without a node), or Expired. id is what correlate_message returns, message_id what the sender called it.';
 
 create or replace view bpm.signal with (security_barrier) as
 select g.tenant_id,

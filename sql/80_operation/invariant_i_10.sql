@@ -1,5 +1,5 @@
 -- I-10: timers take effect once; a cancelled or fired timer is never due. A scheduled one waits on a live token of the same visit, and a token
--- at a timer event, or at an event-based gateway before one, has its timer.
+-- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -39,4 +39,7 @@ as $$
                        from bpm_core.timer t
                       where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.node_id = e.node_id
                         and t.status in ('Scheduled', 'Held'))
+  union all
+  select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
+    from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
 $$;

@@ -28,4 +28,20 @@ as $$
     from bpm_core.message m
    where m.tenant_id = p_tenant_id and m.correlated_to is not null
      and not exists (select from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to)
+  union all
+  select 'message', m.id::text, 'workflow instance', m.started_id::text
+    from bpm_core.message m
+   where m.tenant_id = p_tenant_id and m.started_id is not null
+     and not exists (select from bpm_core.workflow_instance w where w.tenant_id = m.tenant_id and w.id = m.started_id)
+  union all
+  select o.kind, o.id::text, 'start event', o.node_id
+    from (
+      select 'timer' as kind, t.id, t.process_version_id, t.node_id from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id is not null
+      union all
+      select 'subscription', s.id, s.process_version_id, s.node_id
+        from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id is not null) o
+   where not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
 $$;

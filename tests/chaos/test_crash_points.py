@@ -235,6 +235,33 @@ def _inbox(database: TestDatabase) -> Call:
     return "select * from bpm.tick()", ()
 
 
+def _begin(database: TestDatabase, event: str) -> str:
+    """Deploy a process that this event starts; its code, and the name of its message."""
+    code = f"begin-{os.urandom(4).hex()}"
+    kit.deploy(
+        database,
+        f'{kit.HEAD}<message id="m" name="{code}"/><process id="{code}" isExecutable="true">'
+        f'<startEvent id="start">{event}</startEvent><userTask id="begun"/><endEvent id="end"/>'
+        '<sequenceFlow id="f1" sourceRef="start" targetRef="begun"/>'
+        '<sequenceFlow id="f2" sourceRef="begun" targetRef="end"/></process></definitions>',
+    )
+    return code
+
+
+def _start_message(database: TestDatabase) -> Call:
+    code = _begin(database, '<messageEventDefinition messageRef="m"/>')
+    return "select * from bpm.correlate_message(%s, 'key')", (code,)
+
+
+def _start_timer(database: TestDatabase) -> Call:
+    _begin(
+        database,
+        "<timerEventDefinition><timeDuration>PT1M</timeDuration></timerEventDefinition>",
+    )
+    database.rows("select bpm.advance_clock('2 minutes')")
+    return "select * from bpm.tick()", ()
+
+
 def _decide(decision: str) -> Callable[[TestDatabase], Call]:
     def prepare(database: TestDatabase) -> Call:
         (process,) = kit.start(database, "gated")
@@ -277,6 +304,8 @@ COMMANDS: dict[str, tuple[Command, object]] = {
     "cancel": (Command(_cancel, _status, plain=True), "Cancelled"),
     "tick a timer": (Command(_timer, _places), ["a Waiting"]),
     "correlate": (Command(_correlate, _places), ["read Waiting"]),
+    "start by a message": (Command(_start_message, _places), ["begun Waiting"]),
+    "start by a timer": (Command(_start_timer, _places), ["begun Waiting"]),
     "tick the inbox": (Command(_inbox, _places), ["read Waiting"]),
     "approve": (Command(_decide("Approved"), _places, plain=True), ["act Waiting"]),
     "reject": (Command(_decide("Rejected"), _places), ["tell Waiting"]),

@@ -37,6 +37,14 @@ APPROVED = f"""{HEAD}<process id="asking-leave" isExecutable="true">
   <sequenceFlow id="f1" sourceRef="start" targetRef="release"/>
   <sequenceFlow id="f2" sourceRef="release" targetRef="end"/></process></definitions>"""
 
+STARTING = f"""{HEAD}<signal id="s" name="bell"/><process id="starting" isExecutable="true">
+  <startEvent id="rung"><signalEventDefinition signalRef="s"/></startEvent>
+  <startEvent id="daily"><timerEventDefinition><timeCycle>0 9 * * *</timeCycle>
+  </timerEventDefinition></startEvent>
+  <userTask id="look"/><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="rung" targetRef="look"/>
+  <sequenceFlow id="f2" sourceRef="daily" targetRef="look"/>
+  <sequenceFlow id="f3" sourceRef="look" targetRef="end"/></process></definitions>"""
 WAITING = f"""{HEAD}<message id="m" name="paid"/><process id="waiting" isExecutable="true">
   <startEvent id="start"/><intermediateCatchEvent id="wait" name="Wait for the money">
   <messageEventDefinition messageRef="m"/></intermediateCatchEvent>
@@ -397,6 +405,27 @@ def test_message(cli: Cli) -> None:
     assert "'forever' is no interval" in refused.stderr
 
 
+def test_signal_and_what_starts(cli: Cli) -> None:
+    assert "nothing starts by itself" in cli.text("starts")
+    deploy(cli.database, STARTING)
+    rows = cli.json("starts")
+    assert [(row["node_id"], row["kind"], row["name"]) for row in rows] == [
+        ("daily", "Timer", "0 9 * * *"),
+        ("rung", "Signal", "bell"),
+    ]
+    assert (rows[0]["time_zone"], rows[0]["next_due_at"] is not None) == ("UTC", True)
+    answer = cli.json("signal", "bell", "--var", "loud=true")
+    assert answer["receivers"] == 1
+    cli.database.value("select bpm.run_until_idle()")
+    (row,) = cli.json("ps", "--code", "starting")
+    shown = cli.json("show", row["process_instance_id"])["instance"]
+    assert shown["variables"] == {"loud": True}
+    assert "0" in cli.text("signal", "nobody-listens")
+    refused = cli("start", "starting", code=1)
+    assert "has no plain start event" in refused.stderr
+    assert "pgbpm starts" in refused.stderr
+
+
 # -- tasks, approvals ---------------------------------------------------------------------------
 
 
@@ -627,7 +656,8 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
     for name in (
         "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
-        "message", "cancel", "suspend", "resume", "move", "skip", "transfer", "restart",
+        "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
+        "transfer", "restart",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name

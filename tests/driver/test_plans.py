@@ -28,6 +28,24 @@ from pgbpm.devtools import scratch
 
 pytestmark = pytest.mark.smoke  # on every server version
 
+# What starts by itself.
+SELF = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
+  <message id="m" name="begin"/><signal id="s" name="begin-all"/>
+  <process id="self" isExecutable="true">
+    <startEvent id="told"><messageEventDefinition messageRef="m"/></startEvent>
+    <sequenceFlow id="f1" sourceRef="told" targetRef="end"/>
+    <startEvent id="called"><signalEventDefinition signalRef="s"/></startEvent>
+    <sequenceFlow id="f2" sourceRef="called" targetRef="end"/>
+    <startEvent id="timed">
+      <timerEventDefinition><timeCycle>R/PT12H</timeCycle></timerEventDefinition>
+    </startEvent>
+    <sequenceFlow id="f3" sourceRef="timed" targetRef="end"/>
+    <endEvent id="end"/>
+  </process>
+</definitions>
+"""
+
 N = 12
 COPIES = 150
 READ_AT_MOST = 40 * N
@@ -191,6 +209,7 @@ class Drive:
         if people:
             self.people(n)
         self.complete(self.claim(["close"], n))
+        self.begin(keys)
         self.repair()
         self.rows("select bpm.next_due(array['work', 'close'])")
         self.rows("select bpm.apply_approval_effects(%s)", n)
@@ -205,6 +224,13 @@ class Drive:
                 "select outcome from bpm.start_processes(p_items => %s)", json.dumps(items)
             )
             assert {o for (o,) in outcomes} == {"Done"}
+
+    def begin(self, keys: list[str]) -> None:
+        """What starts by itself: messages, a signal; its timer fires with the ticks."""
+        for key in keys:
+            self.rows("select from bpm.correlate_message('begin', %s)", key)
+        self.rows("select from bpm.broadcast_signal('begin-all')")
+        self.tick()
 
     def spin(self) -> None:
         """A token that hops until it is parked; the next tick goes on with it."""
@@ -348,6 +374,7 @@ def prepare(database: TestDatabase) -> None:
             ['{"url": "http://partner.test/", "method": "POST"}'],
         )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [SELF])
 
 
 def surround(database: TestDatabase) -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from tests.model.graph import Condition, Flow, Graph, Node
+from tests.model.graph import (
+    ELEMENT,
+    LOOP,
+    OUTPUT,
+    OUTPUTS,
+    Condition,
+    Flow,
+    Graph,
+    Node,
+)
 
 HEAD = (
     '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"'
@@ -40,8 +49,8 @@ TAGS = {
 
 
 def file(graphs: Iterable[Graph]) -> str:
-    """One BPMN file with a process for each graph."""
-    graphs = list(graphs)
+    """One BPMN file with a process for each graph, and for those they call."""
+    graphs = [member for graph in graphs for member in graph.family()]
     rules: dict[str, set[str]] = {"message": set(), "signal": set()}
     rules |= {"error": set(), "escalation": set()}
     for graph in graphs:
@@ -85,15 +94,17 @@ def _node(graph: Graph, node: Node) -> str:
         attributes = f' bpm:type="{TASK_TYPE}"' if node.kind == "service" else ""
     elif node.kind == "receive":
         attributes = f' messageRef="message-{node.rule}"'
+    elif node.kind == "call":
+        attributes = f' calledElement="{node.rule}"'
     elif node.kind in ("sub", "event-sub"):
         attributes = ' triggeredByEvent="true"' if node.kind == "event-sub" else ""
-        inner = _content(graph, node.id)
     elif definition == "timer":
         tag = "timeCycle" if node.rule.startswith("R") else "timeDuration"
         inner = f"<timerEventDefinition><{tag}>{node.rule}</{tag}></timerEventDefinition>"
     elif definition:
         ref = f' {definition}Ref="{definition}-{node.rule}"' if node.rule else ""
         inner = f"<{definition}EventDefinition{ref}/>"
+    inner += _many(node) + (_content(graph, node.id) if node.kind in ("sub", "event-sub") else "")
     if node.default:
         attributes += f' default="{node.default}"'
     cancels = str(node.interrupting).lower()
@@ -103,6 +114,30 @@ def _node(graph: Graph, node: Node) -> str:
         attributes += f' attachedToRef="{node.host}" cancelActivity="{cancels}"'
     tag = "startEvent" if node.kind.endswith("-start") else TAGS.get(node.kind, "boundaryEvent")
     return f'<{tag} id="{node.id}"{attributes}>{inner}</{tag}>'
+
+
+def _many(node: Node) -> str:
+    """How an activity is repeated."""
+    if node.many == "loop":
+        # By a variable its steps write, or so many times.
+        if node.times:
+            return f'<standardLoopCharacteristics loopMaximum="{node.times}"/>'
+        text = f"${{{LOOP} &lt; 4}}"
+        inner = f"<loopCondition>{text}</loopCondition>"
+        return f"<standardLoopCharacteristics>{inner}</standardLoopCharacteristics>"
+    if not node.many:
+        return ""
+    of = f' bpm:collection="${{{node.times}}}" bpm:elementVariable="{ELEMENT}"'
+    inner = ""
+    if node.times.isdigit():
+        of, inner = "", f"<loopCardinality>{node.times}</loopCardinality>"
+    if node.until:
+        text = f"${{nrOfCompletedInstances &gt;= {node.until}}}"
+        inner += f"<completionCondition>{text}</completionCondition>"
+    of += f' bpm:outputCollection="{OUTPUTS}" bpm:outputElement="${{{OUTPUT}}}"'
+    in_turn = str(node.many == "sequential").lower()
+    tag = "multiInstanceLoopCharacteristics"
+    return f'<{tag} isSequential="{in_turn}"{of}>{inner}</{tag}>'
 
 
 def _flow(graph: Graph, flow: Flow) -> str:

@@ -18,22 +18,27 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import psycopg
 from tests.model import bpmn
 from tests.model.generator import ALARM, CODES, GIVEN, NAMES
-from tests.model.graph import Graph
-from tests.model.reference import BEHIND, Decision, Disagreement, Interpreter, Path
+from tests.model.graph import COLLECTION, Graph
+from tests.model.reference import BEHIND, ITEMS, Decision, Disagreement, Interpreter, Path
 from tests.races.kit import Row, Session
 from tests.support.database import TestDatabase
 
 SESSIONS = 3
 GRAPHS_PER_FILE = 10
 ROUNDS = 60
+CALM = 15
+"""After how many rounds only what must be done is done."""
+
 PATIENCE = 8
 """How often a task is done in one instance before loops are left."""
+
+MANY = (0, 1, 2, 2, 3)
+"""How long the collection of multi-instances is."""
 
 KNOWN = 0.9
 """How often a variable that conditions read is there from the start."""
@@ -41,7 +46,7 @@ KNOWN = 0.9
 PASSED = {
     *("InstanceStarted", "TokenMoved", "FlowChosen", "TokenForked", "JoinFired", "TokenCompleted"),
     *("TaskCompleted", "TimerFired", "MessageReceived", "SignalReceived", "ErrorCaught"),
-    *("SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
+    *("CallCompleted", "SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
 }
 """History of a token that goes on from a node, or ends there."""
 
@@ -72,10 +77,12 @@ select x.instance, x.name, count(*)::int as times
  group by 1, 2
 """
 INSTANCES = """
-select i.workflow_instance_id::text as instance, i.status, i.variables,
-       (select count(*) from bpm.incident o where o.workflow_instance_id = i.workflow_instance_id
+select w.id::text as instance, w.status::text as status,
+       coalesce(w.inputs, p.variables) || w.variables as variables,
+       (select count(*) from bpm.incident o where o.workflow_instance_id = w.id
            and o.state = 'Open' and o.code = 'JoinStarved')::int as starved
-  from bpm.instance i
+  from bpm_core.workflow_instance w
+  join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
 """
 STUCK = """
 select i.workflow_instance_id::text as instance, i.node_id as name, count(*)::int as times
@@ -95,20 +102,39 @@ class Case:
     instance: str
     key: str
     variables: Row
+    process: str | None = None
+    caller: Callable[[str, str], bool] | None = None
     reference: Interpreter | None = None
     passed: Counter[str] = field(default_factory=Counter)
     told: list[list[Decision]] = field(default_factory=list)
-
+    pending: list[Decision] = field(default_factory=list)
+    writer: tuple[str, str] = ("", "")
+    before: str = ""
     scopes: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    hosted: dict[str, str] = field(default_factory=dict)
+    hosted: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    around: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def opened(self, row: Row) -> None:
-        """A scope began: which one it is of its node, in the scope around."""
-        around = row["scope"] if row["scope"] in self.scopes else ""
-        number = 1 + sum(s[:2] == (around, row["node"]) for s in self.scopes.values())
-        if not row["node"].endswith(":body"):
-            self.scopes[row["detail"]["scope"]] = (around, row["node"], number)
-            self.hosted[row["token"]] = row["detail"]["scope"]
+        """A scope began: which one it is of its node, in the scope around. That of an item of a
+        multi-instance begins with its token, after its host."""
+        scope, host = row["detail"].get("scope"), row["token"]
+        if row["kind"] == "ScopeOpened":
+            around = row["scope"] if row["scope"] in self.scopes else ""
+            self.numbers[around, row["node"]] += 1
+            self.around[host] = (around, row["node"], self.numbers[around, row["node"]])
+        else:
+            host = row["detail"]["parent"]
+        around, node, number = self.around[host]
+        if scope is not None and not node.endswith(":body"):
+            number = number * ITEMS + row["detail"].get("index", 0)
+            self.scopes[scope] = (around, node, number)
+            self.hosted[host].append(scope)
+
+    def closed(self, row: Row) -> None:
+        """A scope ended, or the last of a multi-instance."""
+        scope, hosted = row["detail"].get("scope"), self.hosted[row["token"]]
+        self.hosted[row["token"]] = [s for s in hosted if scope not in (None, s)]
 
     def path(self, scope: str | None) -> Path:
         """The scopes around what is in a scope, itself the last."""
@@ -138,13 +164,15 @@ class Crowd:
 
     def __init__(self, database: TestDatabase, graphs: Sequence[Graph], seed: str) -> None:
         self.database = database
-        self.graphs = {graph.code: graph for graph in graphs}
-        self.nodes = {node.id: node for graph in graphs for node in graph.nodes.values()}
+        self.graphs = {member.code: member for graph in graphs for member in graph.family()}
+        self.mains = graphs
+        self.nodes = {n.id: n for graph in self.graphs.values() for n in graph.nodes.values()}
         self.seed = seed
         self.chance = random.Random(seed)
         self.observer = Session(database)
         self.sessions = [Session(database) for _ in range(SESSIONS)]
         self.cases: dict[str, Case] = {}
+        self.families: dict[str, list[Case]] = defaultdict(list)
         self.sent: dict[str, list[Row]] = defaultdict(list)
         self.accepted: dict[str, Row] = {}
         self.late: list[Row] = []
@@ -152,6 +180,7 @@ class Crowd:
         self.calls: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.seen = 0
+        self.calm = False
         self.lock = threading.Lock()
 
     def close(self) -> None:
@@ -166,14 +195,14 @@ class Crowd:
         self.observer.do(
             "truncate bpm_core.business_case, bpm_core.process_instance, bpm_core.message,"
             " bpm_core.inbox, bpm_core.idempotency_key, bpm_core.history_event, bpm_core.execution,"
-            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival cascade"
+            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival,"
+            " bpm_core.multi_instance, bpm_core.multi_instance_part cascade"
         )
 
     def deploy(self) -> None:
         """Deploy the graphs, several per file."""
-        graphs = list(self.graphs.values())
-        for n in range(0, len(graphs), GRAPHS_PER_FILE):
-            text = bpmn.file(graphs[n : n + GRAPHS_PER_FILE])
+        for n in range(0, len(self.mains), GRAPHS_PER_FILE):
+            text = bpmn.file(self.mains[n : n + GRAPHS_PER_FILE])
             self.observer.do("select from bpm.deploy_bpmn(%s)", text)
 
     def start(self, times: int) -> None:
@@ -185,10 +214,13 @@ class Crowd:
                 "variables": {
                     name: self.chance.randint(0, 9)
                     for name in GIVEN
-                    if self.chance.random() < KNOWN
+                    if graph.called or self.chance.random() < KNOWN
+                }
+                | {
+                    COLLECTION: [self.chance.randint(0, 9) for _ in range(self.chance.choice(MANY))]
                 },
             }
-            for graph in self.graphs.values()
+            for graph in self.mains
             for n in range(times)
         ]
         self.seen = self.observer.one(
@@ -198,9 +230,11 @@ class Crowd:
         for item, row in zip(items, rows, strict=True):
             assert row["outcome"] == "Done", (item, row)
             instance = str(row["workflow_instance_id"])
-            self.cases[instance] = Case(
+            case = Case(
                 self.graphs[item["code"]], instance, item["business_key"], item["variables"]
             )
+            self.cases[instance] = case
+            self.families[case.key].append(case)
 
     # -- what sessions do -------------------------------------------------------------------
 
@@ -210,11 +244,17 @@ class Crowd:
 
         def work(session: Session, chance: random.Random) -> None:
             acts: list[Callable[[Session, random.Random], None]] = [
-                *(self.work, self.work, self.work, self.persons, self.tick, self.post, self.mend)
+                *(self.work, self.work, self.work, self.persons, self.tick, self.post, self.mend),
+                self.hold,
             ]
             try:
                 for _ in range(calls):
-                    chance.choice(acts)(session, chance)
+                    try:
+                        chance.choice(acts)(session, chance)
+                    except psycopg.OperationalError:
+                        if not session.conn.closed:
+                            raise
+                        self.killed(session)
             except BaseException as error:
                 wrong.append(error)
 
@@ -242,17 +282,19 @@ class Crowd:
             self.calls[name] += 1
         try:
             return session.do(query, *params)
-        except psycopg.OperationalError:
-            if not session.conn.closed:
-                raise
-            with self.lock:
-                self.calls["killed"] += 1
-            session.reconnect()
-            return []
         except psycopg.DatabaseError as error:
+            if session.conn.closed:
+                self.killed(session)
+                return []
             if (error.sqlstate or "").startswith("BP4") or error.sqlstate in ("55P03", "40P01"):
                 return []
             raise
+
+    def killed(self, session: Session) -> None:
+        """Its backend was terminated: a session begins anew."""
+        with self.lock:
+            self.calls["killed"] += 1
+        session.reconnect()
 
     def answer(self, task: Row, chance: random.Random) -> Row:
         """What a worker says of a task; kept, since nobody may learn whether it arrived."""
@@ -337,18 +379,21 @@ class Crowd:
         """Send messages: to waits that are there, and at random, kept for a while or not."""
         waits = self.call(
             session,
-            "select s.name, s.kind, s.correlation_key as key"
-            " from bpm_core.subscription s, bpm.api_version() v where s.state = 'Open' limit 100",
+            "select s.name, s.kind, s.correlation_key as key, s.node_id as node"
+            " from bpm_core.subscription s, bpm.api_version() v"
+            " where s.state = 'Open' order by random() limit 100",
         )
-        keys = [(row["name"], row["key"], row["kind"]) for row in waits]
-        keys = chance.sample(keys, min(len(keys), chance.choice((1, 5, 20))))
-        cases = list(self.cases.values())
-        keys += [(chance.choice(NAMES), chance.choice(cases).key, "Message") for _ in range(2)]
+        # What begins something beside others is left alone in the end: it could go on for ever.
+        wanted = [w for w in waits if not self.calm or self.nodes[w["node"]].interrupting]
+        keys = [(wait["name"], wait["key"], wait["kind"]) for wait in wanted]
+        keys = keys[: chance.choice((1, 5, 20))]
+        if not self.calm:
+            some = chance.choices(list(self.cases.values()), k=2)
+            keys += [(chance.choice(NAMES), case.key, "Message") for case in some]
         for name, key, kind in keys:
             payload = {chance.choice(GIVEN): chance.randint(0, 9)}
             if kind == "Signal":
-                # What begins something beside others would have them waiting for ever.
-                if name.endswith(ALARM) and chance.random() < 0.9:
+                if name.endswith(ALARM) and chance.random() < 0.7:
                     continue
                 query = "select bpm.broadcast_signal(%s, %s)"
                 self.call(session, query, name, json.dumps(payload))
@@ -358,6 +403,23 @@ class Crowd:
                 "select * from bpm.correlate_message(%s, %s, %s, %s::interval)",
                 *(name, key, json.dumps(payload), chance.choice(("0", "0", "1 hour"))),
             )
+
+    def hold(self, session: Session, chance: random.Random) -> None:
+        """Hold an instance while messages for it come: they go through its inbox."""
+        case = chance.choice(list(self.cases.values()))
+        if self.calm or case.process is None:
+            return
+        session.begin()
+        values = json.dumps({chance.choice(GIVEN): chance.randint(0, 9)})
+        if self.call(session, "select bpm.set_variables(%s, %s)", case.process, values):
+            for name in NAMES:
+                payload = json.dumps({chance.choice(GIVEN): chance.randint(0, 9)})
+                query = "select * from bpm.correlate_message(%s, %s, %s, '0')"
+                with self.lock:
+                    self.observer.do(query, name, case.key, payload)
+            session.commit()
+        else:
+            session.rollback()
 
     def mend(self, session: Session, chance: random.Random) -> None:
         """Somebody looks after incidents; not always is anything mended first."""
@@ -381,28 +443,69 @@ class Crowd:
         rows = self.observer.do(HISTORY, self.seen)
         if rows:
             self.seen = rows[-1]["seq"]
-        by_instance = defaultdict(list)
         for row in rows:
             if row["instance"] in self.cases:
-                by_instance[row["instance"]].append(row)
-        for instance, own in by_instance.items():
-            self._follow(self.cases[instance], own)
+                self._follow(self.cases[row["instance"]], row)
+        for case in list(self.cases.values()):
+            self._tell(case)
+            if case.reference is not None and case.reference.calls:
+                raise Disagreement(case.report({"calls": ([], case.reference.calls)}))
 
-    def _follow(self, case: Case, rows: list[Row]) -> None:
-        for row in rows:
-            self.kinds[row["kind"]] += 1
-            if self._passes(case.graph, row):
-                case.passed[row["node"]] += 1
-        told = [(row, d) for row in rows if (d := self.decision(case, row)) is not None]
+    def _follow(self, case: Case, row: Row) -> None:
+        self.kinds[row["kind"]] += 1
+        if self._passes(case.graph, row):
+            case.passed[row["node"]] += 1
         if case.reference is None:
-            case.reference = Interpreter(case.graph, case.variables)
-        for _, group in groupby(told, key=lambda t: (t[0]["writer"], t[0]["kind"])):
-            decisions = [decision for _, decision in group]
-            case.told.append(decisions)
-            try:
-                case.reference.apply(decisions)
-            except Disagreement as error:
-                raise Disagreement(case.report({str(error): (None, None)})) from error
+            case.reference = Interpreter(case.graph, case.variables, case.caller)
+        decision = self.decision(case, row)
+        if decision is not None:
+            # Callers and called are told in the order it came to them.
+            for other in self.families[case.key]:
+                if other is not case and other.writer[0] != row["writer"]:
+                    self._tell(other)
+            # What one statement wrote came in one command.
+            if (row["writer"], row["kind"]) != case.writer:
+                self._tell(case)
+            case.writer = (row["writer"], row["kind"])
+            case.pending.append(decision)
+        if row["kind"] == "CallStarted":
+            self._tell(case)
+            self._called(case, row)
+        case.before = row["kind"]
+
+    def _tell(self, case: Case) -> None:
+        """Tell the reference what one command brought."""
+        if not case.pending or case.reference is None:
+            return
+        decisions, case.pending = case.pending, []
+        case.told.append(decisions)
+        try:
+            case.reference.apply(decisions)
+        except Disagreement as error:
+            raise Disagreement(case.report({str(error): (None, None)})) from error
+
+    def _called(self, case: Case, row: Row) -> None:
+        """A process was called; the reference must have called it as well, with the same."""
+        reference = case.reference
+        assert reference is not None
+        place = (row["node"], case.path(row["scope"]))
+        calls = [c for c in reference.calls if (c.node, reference.path(c.token)) == place]
+        if not calls:
+            raise Disagreement(case.report({f"{row} was not called": (None, None)}))
+        call = calls[0]
+        reference.calls.remove(call)
+        call.token.name = row["token"]
+        child = row["detail"]["child"]
+
+        def caught(kind: str, code: str) -> bool:
+            if not call.token.alive:
+                return False
+            further = case.caller is not None and case.caller(kind, code)
+            return reference.catches(call.token, kind, code) is not None or further
+
+        called = Case(self.graphs[call.code], child, case.key, call.variables, caller=caught)
+        self.cases[child] = called
+        self.families[case.key].append(called)
 
     def _passes(self, graph: Graph, row: Row) -> bool:
         """Whether a row says that a token went on from a node or ended there."""
@@ -428,11 +531,17 @@ class Crowd:
             "TaskFailed": "failed",
             "TaskRequeued": "revived",
             "TokenResumed": "revived",
+            "CallCompleted": "task",
+            "CallFailed": "error",
         }
-        if row["kind"] == "ScopeOpened":
+        if case.caller is not None:
+            kinds["InstanceCancelled"] = "cancelled"
+        if case.before != "EscalationThrown":
+            kinds["EscalationCaught"] = "event"
+        if row["kind"] == "ScopeOpened" or (row["kind"] == "TokenBorn" and "index" in detail):
             case.opened(row)
         if row["kind"] in ("ScopeCompleted", "ScopeCancelled"):
-            case.hosted.pop(row["token"], None)
+            case.closed(row)
         if row["kind"] not in kinds:
             return None
         variables = detail.get("variables") or {}
@@ -442,16 +551,30 @@ class Crowd:
             raise Disagreement(f"{row} was never sent, only {self.sent[task]}")
         if answers:
             self.accepted.pop(task, None)
-        code = detail.get("error")
+        if row["kind"] == "CallCompleted":
+            self._check_return(detail["child"], variables)
+        code = detail if row["kind"] == "CallFailed" else detail.get("error")
         return Decision(
             kinds[row["kind"]],  # type: ignore[arg-type]
             drawn_name(row["node"] or ""),
             row["token"] or "",
             case.path(row["scope"]),
-            case.path(case.hosted.get(row["token"])),
+            tuple(case.path(scope) for scope in case.hosted.get(row["token"], [])),
             variables,
             str(code.get("code") or "") if isinstance(code, dict) else "",
         )
+
+    def _check_return(self, child: str, variables: Row) -> None:
+        """A called process gives back what its steps wrote, when it has ended."""
+        called = self.cases[child]
+        self._tell(called)
+        assert called.reference is not None
+        wrong = {
+            "returned": (variables, called.reference.written),
+            "status": ("Completed", called.reference.status),
+        }
+        if any(engine != reference for engine, reference in wrong.values()):
+            raise Disagreement(called.report(wrong))
 
     def compare(self) -> None:
         """Engine and reference are in the same place, everywhere."""
@@ -497,6 +620,7 @@ class Crowd:
         self.start(times)
         rounds = ROUNDS * (4 if kills else 1)
         for n in range(rounds):
+            self.calm = n > CALM
             self.round(6, kills=kills and n % 3 == 0)
             self.observer.do("select bpm.run_until_idle()")
             self.follow()

@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
-from tests.model.graph import Condition, Flow, Graph, Node
+from tests.model.graph import COLLECTION, ELEMENT, LOOP, OUTPUT, Condition, Flow, Graph, Node
 
 GIVEN = ("a", "b", "c")
 """Variables every instance is started with; anybody may change them on the way."""
@@ -25,6 +26,11 @@ CODES = ("e0", "e1")
 SIGNALS = ("s0", "s1")
 ALARM = "alarm"
 """A signal nobody else waits for, or one that begins something would begin it for ever."""
+
+MODES: tuple[Literal["parallel", "sequential", "loop"], ...] = (
+    *("parallel", "parallel", "sequential", "sequential"),
+    "loop",
+)
 
 DURATIONS = ("PT1M", "PT2M", "PT5M", "PT9M")
 
@@ -151,6 +157,8 @@ class Drawing:
         kinds = [self.task, self.task, self._receive]
         if "sub" in self.blocks and self.left > 0:
             kinds += [self.sub, self.sub]
+        if "call" in self.blocks and self.left > 0:
+            kinds += [self.call]
         return self.chance.choice(kinds)()
 
     def _receive(self) -> Ends:
@@ -164,7 +172,7 @@ class Drawing:
         codes = [code for code in ("", *CODES) if code not in taken]
         if self.graph.nodes[host].kind in ("service", "sub", "call"):
             kinds += ["error", "error"]
-        if self.graph.nodes[host].kind == "sub":
+        if self.graph.nodes[host].kind in ("sub", "call"):
             kinds += ["escalation", "escalation"]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.6
@@ -199,6 +207,22 @@ class Drawing:
             else:
                 self.link(event.id, after.id)
         return Ends(gateway.id, after.id)
+
+    def many(self) -> Ends:
+        """An activity that is done many times, guarded or not."""
+        body = self.guarded() if self.chance.random() < 0.4 else self.activity()
+        node = self.graph.nodes[body.first]
+        node.many = self.chance.choice(MODES)
+        if node.many == "loop":
+            node.times = self.chance.choice(("1", "2", "3"))
+            if node.kind == "service" and self.chance.random() < 0.5:
+                node.times, node.writes = "", (*node.writes, LOOP)
+        else:
+            node.times = self.chance.choice(("0", "1", "2", "3", COLLECTION, COLLECTION))
+            node.until = self.chance.choice((0, 0, 0, 1, 2))
+            if node.kind in ("service", "user"):
+                node.writes = (*node.writes, OUTPUT, ELEMENT)
+        return body
 
     # -- choices and forks ------------------------------------------------------------------
 
@@ -263,11 +287,11 @@ class Drawing:
         """Again and again, by an exclusive gateway behind a task that decides."""
         merge, again = self.node("exclusive"), self.node("exclusive")
         body = self.block()
-        decide = self.node("service", writes=("again",))
+        decide = self.node("service", writes=(LOOP,))
         self.link(merge.id, body.first)
         self.link(body.last, decide.id)
         self.link(decide.id, again.id)
-        self.link(again.id, merge.id, Condition("<", "again", 4))
+        self.link(again.id, merge.id, Condition("<", LOOP, 4))
         after = self.task()
         again.default = self.link(again.id, after.first).id
         return Ends(merge.id, after.last)
@@ -313,6 +337,18 @@ class Drawing:
         self.link(start.id, body.first)
         self.link(body.last, self.node("end").id)
         self.scope = outside
+
+    def call(self) -> Ends:
+        """A call of another process: one of its own, or one that is called elsewhere already."""
+        called = self.graph.called
+        if not called or self.chance.random() < 0.6:
+            # Calls go two deep.
+            deep = "c" in self.graph.code
+            kinds = frozenset(self.blocks) - {"call"} if deep else frozenset(self.blocks)
+            code, size = f"{self.graph.code}c{len(called)}", max(1, self.left // 2)
+            called.append(draw(code, f"{self.chance.random()}", size, kinds))
+        node = self.node("call", rule=self.chance.choice(called).code)
+        return Ends(node.id, node.id)
 
     def fling(self) -> Ends:
         """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""
@@ -395,7 +431,7 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
-        *("either", "sub", "event_sub", "fling", "escalate", "signal"),
+        *("call", "many", "either", "sub", "event_sub", "fling", "escalate", "signal"),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )

@@ -8,6 +8,12 @@ from typing import Any, Literal
 
 Variables = Mapping[str, Any]
 
+LOOP = "again"
+"""What loops look at, written by those who decide in them."""
+
+COLLECTION, ELEMENT, OUTPUT, OUTPUTS = "list", "item", "out", "outs"
+"""Of multi-instances: over what, what each sees, what each gives, and where it is gathered."""
+
 ACTIVITIES = frozenset({"service", "user", "receive", "sub", "call"})
 
 
@@ -52,6 +58,8 @@ class Node:
 
     ``rule`` is the duration of a timer, the name of a message or signal, the code of an error, the
     process a call activity starts. ``writes`` are variables whoever completes the task sets.
+    ``many``: how it is repeated; ``times``: how often, or the variable that holds the collection;
+    ``until``: how many are enough.
     """
 
     id: str
@@ -62,7 +70,14 @@ class Node:
     rule: str = ""
     writes: tuple[str, ...] = ()
     default: str = ""
-    many: str = ""
+    many: Literal["", "parallel", "sequential", "loop"] = ""
+    times: str = ""
+    until: int = 0
+
+    @property
+    def around(self) -> str:
+        """Where a token rests while an activity is done many times."""
+        return f"{self.id}:{'loop' if self.many == 'loop' else 'multi'}" if self.many else ""
 
 
 @dataclass(frozen=True)
@@ -77,11 +92,16 @@ class Flow:
 
 @dataclass
 class Graph:
-    """A process."""
+    """A process; ``called`` are those its call activities start."""
 
     code: str
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
+    called: list[Graph] = field(default_factory=list)
+
+    def family(self) -> list[Graph]:
+        """Itself and what it calls, directly or not."""
+        return [self, *(graph for called in self.called for graph in called.family())]
 
     def outgoing(self, node: str) -> list[Flow]:
         """Flows out of a node, in the order of the file."""
@@ -108,6 +128,7 @@ class Graph:
         found = []
         for node in self.nodes.values():
             words = [node.id, node.rule, f"in {node.scope}" * bool(node.scope)]
+            words += [f"{node.many} {node.times} {node.until or ''}" * bool(node.many)]
             words += [f"on {node.host}" * bool(node.host), "beside" * (not node.interrupting)]
             ways = [f"{flow.target} {flow.condition or ''}" for flow in self.outgoing(node.id)]
             found.append(f"{' '.join(filter(None, words))} > {'; '.join(ways)}")

@@ -13,11 +13,21 @@ others come first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.model.graph import ACTIVITIES, Flow, Graph, Node
+from tests.model.graph import (
+    ACTIVITIES,
+    COLLECTION,
+    ELEMENT,
+    LOOP,
+    OUTPUT,
+    OUTPUTS,
+    Flow,
+    Graph,
+    Node,
+)
 
 PASSED = frozenset({"manual", "throw", "exclusive", "signal-throw"})
 
@@ -29,6 +39,8 @@ FIRST = ("terminate", "error-end", "escalation", "escalation-end")
 
 
 Path = tuple[tuple[str, int], ...]
+ITEMS = 1000
+"""The scopes of a host are numbered from its own number times this."""
 
 
 class Disagreement(AssertionError):
@@ -39,22 +51,23 @@ class Disagreement(AssertionError):
 class Decision:
     """Something from outside. ``path`` are the scopes around the token it happened to, the
     outermost first: the node of each and its number among those of that node in the scope around.
-    ``hosted`` is the same for the scope the token itself hosts. ``token`` is the engine's name of
+    ``hosted`` is the same for the scopes the token itself hosts. ``token`` is the engine's name of
     the token: it tells twins apart and means nothing else.
 
-    * ``task``: the task at ``node`` was completed with ``variables``.
+    * ``task``: the task at ``node`` was completed with ``variables``, or what it called has ended.
     * ``event``: the timer, message or signal of ``node`` came, with ``variables``.
     * ``error``: the worker of the task at ``node`` threw ``code``, with ``variables``.
     * ``failed``: the last attempt of the task at ``node`` failed.
     * ``revived``: what stood still at ``node`` may try again.
     * ``variables``: somebody set ``variables``.
+    * ``cancelled``: nobody wants it any more.
     """
 
-    kind: Literal["task", "event", "error", "failed", "revived", "variables"]
+    kind: Literal["task", "event", "error", "failed", "revived", "variables", "cancelled"]
     node: str = ""
     token: str = ""
     path: Path = ()
-    hosted: Path = ()
+    hosted: tuple[Path, ...] = ()
     variables: dict[str, Any] = field(default_factory=dict)
     code: str = ""
 
@@ -67,21 +80,36 @@ class Decision:
 class Scope:
     """The inside of a sub-process, or of the process itself. ``number``: the how manieth of its
     node in the scope around. ``closed``: no event sub-process begins in it any more. ``spent``:
-    timers of event sub-processes that are used up. ``opened``: how many scopes were inside."""
+    timers of event sub-processes that are used up. ``opened``: how many scopes were inside.
+    ``declared``: variables of its own. ``index``: which item of a multi-instance it is."""
 
     node: str
     host: Token | None
     number: int = 0
     opened: Counter[str] = field(default_factory=Counter)
+    declared: dict[str, Any] = field(default_factory=dict)
+    index: int = 0
     closed: bool = False
     spent: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Many:
+    """How far a multi-instance or a loop is: ``items`` are its elements, ``outputs`` what those
+    that ended gave."""
+
+    node: Node
+    items: list[Any]
+    number: int = 0
+    begun: int = 0
+    outputs: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Token:
     """One token. ``via``: the flow it came over. ``state``: ``moving``, ``resting``, ``joining``,
     ``hosting`` (a sub-process runs inside) or ``stuck`` (an incident). ``spent``: boundary timers
-    that are used up."""
+    that are used up. ``many``: what it hosts many times."""
 
     scope: Scope
     node: str
@@ -90,6 +118,17 @@ class Token:
     alive: bool = True
     name: str = ""
     spent: set[str] = field(default_factory=set)
+    many: Many | None = None
+
+
+@dataclass
+class Call:
+    """A process that was called: by the token that rests at a call activity, with what it saw."""
+
+    token: Token
+    node: str
+    code: str
+    variables: dict[str, Any]
 
 
 Leaving = list[tuple[Token, str]]
@@ -97,17 +136,52 @@ Arriving = list[tuple[Token, Flow]]
 
 
 class Interpreter:
-    """One instance of a graph."""
+    """One instance of a graph. ``caller`` says of an error or escalation that nobody in it catches
+    whether the caller, or one further out, would."""
 
-    def __init__(self, graph: Graph, variables: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        variables: dict[str, Any],
+        caller: Callable[[str, str], bool] | None = None,
+    ) -> None:
         self.graph = graph
-        self.variables = dict(variables)
+        self.given = dict(variables)
+        self.written: dict[str, Any] = {}
+        self.caller = caller
+        self.calls: list[Call] = []
+        self._items_over: list[Scope] = []
         self.status = "Running"
         self.root = Scope("", None)
         self.tokens: list[Token] = []
         self.passed: Counter[str] = Counter()
         self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """What everybody in it sees."""
+        return self.given | self.written
+
+    def sees(self, scope: Scope) -> dict[str, Any]:
+        """What is seen in a scope: the nearest of a name."""
+        around = self.variables if scope.host is None else self.sees(scope.host.scope)
+        return around | scope.declared
+
+    def _write(self, scope: Scope, patch: dict[str, Any]) -> None:
+        """Each name goes to the nearest scope that declares it."""
+        own = {name: value for name, value in patch.items() if name in scope.declared}
+        scope.declared |= own
+        rest = {name: value for name, value in patch.items() if name not in own}
+        if scope.host is None:
+            self.written |= rest
+        elif rest:
+            self._write(scope.host.scope, rest)
+
+    def path(self, token: Token) -> Path:
+        """The scopes around a token, the outermost first."""
+        host = token.scope.host
+        return () if host is None else (*self.path(host), (token.scope.node, token.scope.number))
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -126,17 +200,27 @@ class Interpreter:
     def _offers_of(self, token: Token) -> Iterable[str]:
         if token.node.endswith(BEHIND):
             return
-        node = self.graph.nodes[token.node]
-        if node.kind in ("service", "user"):
+        node = token.many.node if token.many else self.graph.nodes[token.node]
+        if token.many:
+            pass
+        elif node.kind in ("service", "user"):
             yield f"task {node.id}"
-        if node.kind == "event-gateway":
+        elif node.kind == "event-gateway":
             for flow in self.graph.outgoing(node.id):
                 yield _wait(self.graph.nodes[flow.target])
         elif _waits(node):
             yield _wait(node)
-        for boundary in self.graph.boundaries(node.id):
+        for boundary in self._guards(token):
             if _waits(boundary) and boundary.id not in token.spent:
                 yield _wait(boundary)
+
+    def _guards(self, token: Token) -> list[Node]:
+        """The boundary events of what a token rests at; of what is done many times they are around
+        all of it."""
+        if token.many:
+            return self.graph.boundaries(token.many.node.id)
+        node = self.graph.nodes.get(token.node)
+        return [] if node is None or node.many else self.graph.boundaries(node.id)
 
     def _scopes(self) -> list[Scope]:
         """All scopes there are, the process first."""
@@ -179,14 +263,16 @@ class Interpreter:
     def apply(self, decisions: Sequence[Decision]) -> None:
         """What one command brought. All of it counts, also for a token that another part of the
         same command ended."""
-        for decision in decisions:
-            self.variables |= decision.variables
-        found = [(decision, self._find(decision)) for decision in decisions if decision.node]
+        found = [(d, self._find(d) if d.node else None) for d in decisions]
+        for decision, token in found:
+            self._write(self.root if token is None else token.scope, decision.variables)
+            if decision.kind == "cancelled":
+                self._stop("Cancelled")
         leaving: Leaving = []
         for decision, token in found:
             if decision.kind in ("task", "event"):
                 self.passed[decision.node] += 1
-            if token is None or token.alive:
+            if decision.node and (token is None or token.alive):
                 leaving += self._begin(decision, token)
         self._run(leaving)
 
@@ -222,7 +308,7 @@ class Interpreter:
                 token.spent.add(node.id)
             return [self._born(token.scope, node.id + BEHIND)]
         self._kill_inside(token)
-        token.state = "moving"
+        token.state, token.many = "moving", None
         return [(token, node.id + BEHIND)]
 
     def _start_beside(self, scope: Scope, start: Node) -> Leaving:
@@ -242,26 +328,33 @@ class Interpreter:
         at = self._resting_place(decision.node)
         if "" in at:
             return None
-        if decision.hosted:
-            return self._at(decision.hosted).host
+        for path in decision.hosted:
+            hosted = self._at(path)
+            if hosted is not None:
+                return hosted.host
         scope = self._at(decision.path)
+        if scope is None:
+            raise Disagreement(f"no scope {decision.path}, tokens are at {dict(self.standing())}")
         return self._known([t for t in self.tokens if t.scope is scope and t.node in at], decision)
 
-    def _at(self, path: Path) -> Scope:
-        """The scope of a path."""
+    def _at(self, path: Path) -> Scope | None:
+        """The scope of a path, if there is one (any more)."""
         found = self.root
         for node, number in path:
             inside = [s for s in self._scopes() if s.host is not None and s.host.scope is found]
             inside = [s for s in inside if (s.node, s.number) == (node, number)]
             if not inside:
-                raise Disagreement(f"there is no scope {path}, tokens are at {self.standing()}")
+                return None
             found = inside[0]
         return found
 
+    def _number(self, node: str, host: Token) -> int:
+        """The first number of the scopes inside a host."""
+        host.scope.opened[node] += 1
+        return host.scope.opened[node] * ITEMS
+
     def _open(self, node: str, host: Token) -> Scope:
-        around = host.scope
-        around.opened[node] += 1
-        return Scope(node, host, around.opened[node])
+        return Scope(node, host, self._number(node, host))
 
     def _known(self, here: list[Token], decision: Decision) -> Token:
         resting = [token for token in here if token.state != "joining"]
@@ -279,7 +372,7 @@ class Interpreter:
             return {name}
         node = self.graph.nodes[name]
         if node.host:
-            return {node.host}
+            return {self.graph.nodes[node.host].around or node.host}
         if node.kind.endswith("-start"):
             return {self.graph.nodes[node.scope].scope}
         gateways = {
@@ -289,28 +382,44 @@ class Interpreter:
         }
         return gateways or {node.id}
 
-    def _throw(self, token: Token, kind: str, code: str) -> Leaving:
-        """An error or escalation looks for who catches it: at its own activity, then outwards, in
-        each scope the event sub-processes before the boundary events around. What comes out of an
-        event sub-process is not for others of its own scope."""
+    def catches(self, token: Token, kind: str, code: str) -> tuple[Token, Node] | Scope | None:
+        """Who catches an error or escalation: it looks at its own activity, then outwards, in each
+        scope at the event sub-processes before the boundary events around. What comes out of an
+        event sub-process is not for others of its own scope. A boundary event with its host, or
+        the scope an event sub-process begins in."""
         at: Token | None = token
-        scope = token.scope
         while at is not None:
-            guards = [b for b in self.graph.boundaries(at.node) if b.kind == f"{kind}-boundary"]
+            guards = [b for b in self._guards(at) if b.kind == f"{kind}-boundary"]
             guard = _of_code(guards, code)
             if guard is not None:
-                self.passed[guard.id] += 1
-                return self._by_event(at, guard)
-            scope = at.scope
-            beside = self.graph.nodes[at.node].kind == "event-sub"
-            start = None if beside else _of_code(self._starts(scope, kind), code)
-            if start is not None:
-                self.passed[start.id] += 1
-                return self._start_beside(scope, start)
-            at = scope.host
+                return at, guard
+            beside = not at.many and self.graph.nodes[at.node].kind == "event-sub"
+            if not beside and _of_code(self._starts(at.scope, kind), code) is not None:
+                return at.scope
+            at = at.scope.host
+        return None
+
+    def _throw(self, token: Token, kind: str, code: str) -> Leaving:
+        found = self.catches(token, kind, code)
+        if isinstance(found, Scope):
+            start = _of_code(self._starts(found, kind), code)
+            assert start is not None
+            self.passed[start.id] += 1
+            return self._start_beside(found, start)
+        if found is not None:
+            self.passed[found[1].id] += 1
+            return self._by_event(*found)
         if kind == "error":
             token.state = "stuck"
+            if self.caller is not None and self.caller(kind, code):
+                self._stop("Failed")
         return []
+
+    def _stop(self, status: str) -> None:
+        """It ends as a whole, from within or by its caller."""
+        for token in list(self.tokens):
+            self._die(token)
+        self.status = status
 
     # -- moving -----------------------------------------------------------------------------
 
@@ -344,11 +453,12 @@ class Interpreter:
             for token, flow in arriving:
                 if token.alive:
                     leaving += self._arrive(token, flow)
+            leaving += self._end_items()
             leaving = [(t, n) for t, n in leaving if t.alive] + self._end_scopes()
             if not leaving:
                 leaving = self._settle()
         self._note_starved()
-        if not self.tokens:
+        if not self.tokens and self.status == "Running":
             self.status = "Completed"
 
     def _terminate(self, arriving: Arriving) -> Leaving:
@@ -364,10 +474,15 @@ class Interpreter:
         """Over which flows a token leaves."""
         token.name, token.spent, token.via, token.state = "", set(), "", "moving"
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
+        if token.scope.node and token.scope.node == self.graph.nodes[node].around:
+            self.passed[node] += not done
+            self._die(token)
+            self._items_over.append(token.scope)
+            return []
         if not done and not self._chooses(node):
             self.passed[node] += 1
             done = True
-        chosen = self._chosen(node)
+        chosen = self._chosen(node, self.sees(token.scope))
         if chosen is None:
             token.node, token.state = node + BEHIND * done, "stuck"
             return []
@@ -383,14 +498,14 @@ class Interpreter:
         kind, several = self.graph.nodes[node].kind, len(self.graph.incoming(node)) > 1
         return kind == "exclusive" or (kind == "inclusive" and not several)
 
-    def _chosen(self, node: str) -> list[Flow] | None:
+    def _chosen(self, node: str, variables: dict[str, Any]) -> list[Flow] | None:
         """The flows taken; ``None``: it cannot be decided, or there is none."""
         flows = self.graph.outgoing(node)
         default = [flow for flow in flows if flow.id == self.graph.nodes[node].default]
         others = [flow for flow in flows if flow not in default]
         taken: list[Flow] = []
         for flow in others:
-            verdict = flow.condition is None or flow.condition.holds(self.variables)
+            verdict = flow.condition is None or flow.condition.holds(variables)
             if verdict is None:
                 return None
             if verdict:
@@ -402,6 +517,11 @@ class Interpreter:
     def _arrive(self, token: Token, flow: Flow) -> Leaving:
         node = self.graph.nodes[flow.target]
         token.node, token.via = node.id, flow.id
+        if node.many:
+            return self._begin_many(token, node)
+        return self._enter(token, node)
+
+    def _enter(self, token: Token, node: Node) -> Leaving:
         several = len(self.graph.incoming(node.id)) > 1
         if node.kind in PASSED or (node.kind in ("parallel", "inclusive") and not several):
             return [(token, node.id)]
@@ -416,13 +536,82 @@ class Interpreter:
         if node.kind.startswith("escalation"):
             return self._escalate(token, node)
         token.state = {"inclusive": "joining", "sub": "hosting"}.get(node.kind, "resting")
+        if node.kind == "call":
+            self.calls.append(Call(token, node.id, node.rule, self.sees(token.scope)))
         if node.kind == "sub":
             return [self._born(self._open(node.id, token), self.graph.start_of(node.id))]
         return []
 
+    def _begin_many(self, token: Token, node: Node) -> Leaving:
+        """The token becomes the host of the items; how many there are is decided now."""
+        items: list[Any] = [None] * int(node.times) if node.times.isdigit() else []
+        if node.times == COLLECTION:
+            items = list(self.sees(token.scope)[COLLECTION])
+        elif node.many == "loop" and not node.times:
+            items = [None]
+        token.node, token.state, token.many = node.around, "hosting", Many(node, items)
+        token.many.number = self._number(node.around, token)
+        if not items:
+            return self._finish_many(token)
+        leaving: Leaving = []
+        for _ in items if node.many == "parallel" else items[:1]:
+            leaving += self._begin_item(token)
+        return leaving
+
+    def _begin_item(self, host: Token) -> Leaving:
+        many = host.many
+        assert many is not None
+        scope = Scope(many.node.around, host, many.number + many.begun, index=many.begun)
+        scope.declared = {"loopCounter": many.begun}
+        if many.node.many != "loop":
+            scope.declared[OUTPUT] = None
+        if many.node.times == COLLECTION:
+            scope.declared[ELEMENT] = many.items[many.begun]
+        many.begun += 1
+        token, _ = self._born(scope, many.node.id)
+        return self._enter(token, many.node)
+
+    def _end_items(self) -> Leaving:
+        """Items that are over: the next begins, or it was enough."""
+        leaving: Leaving = []
+        over, self._items_over = self._items_over, []
+        for scope in over:
+            if scope.host is not None and scope.host.many is not None:
+                scope.host.many.outputs[scope.index] = scope.declared.get(OUTPUT)
+        # Those that end in one hop have all ended before it is asked whether they are enough.
+        for scope in over:
+            host, many = scope.host, scope.host.many if scope.host else None
+            if host is None or not host.alive or many is None:
+                continue
+            if self._enough(many, scope):
+                self._kill_inside(host)
+                leaving += self._finish_many(host)
+            elif many.node.many != "parallel":
+                if many.begun == len(many.items):
+                    many.items.append(None)
+                leaving += self._begin_item(host)
+        return leaving
+
+    def _enough(self, many: Many, scope: Scope) -> bool:
+        if many.node.many == "loop" and not many.node.times:
+            return not self.sees(scope)[LOOP] < 4
+        return len(many.outputs) >= (many.node.until or len(many.items)) or (
+            len(many.outputs) == len(many.items)
+        )
+
+    def _finish_many(self, host: Token) -> Leaving:
+        """The outputs are gathered in the order of the items; the host goes on."""
+        many = host.many
+        assert many is not None
+        if many.node.many != "loop":
+            gathered = [many.outputs.get(n) for n in range(len(many.items))]
+            self._write(host.scope, {OUTPUTS: gathered})
+        host.many, host.state = None, "moving"
+        return [(host, many.node.id + BEHIND)]
+
     def _error_end(self, token: Token, node: Node) -> Leaving:
         leaving = self._throw(token, "error", node.rule)
-        if token.state != "stuck":
+        if token.state != "stuck" or self.status == "Failed":
             self.passed[node.id] += 1
             self._die(token)
         return leaving
@@ -454,7 +643,8 @@ class Interpreter:
         leaving: Leaving = []
         while True:
             full = {id(token.scope.host) for token in self.tokens}
-            ended = [t for t in self.tokens if t.state == "hosting" and id(t) not in full]
+            hosts = [t for t in self.tokens if t.state == "hosting" and not t.many]
+            ended = [host for host in hosts if id(host) not in full]
             if not ended:
                 return leaving
             for host in ended:
@@ -494,7 +684,8 @@ class Interpreter:
         for other in self.tokens:
             elsewhere = other.node != token.node or other.state != "joining"
             if other.scope is token.scope and elsewhere:
-                reached = self._reach(other.node.removesuffix(BEHIND), token.node)
+                place = other.many.node.id if other.many else other.node.removesuffix(BEHIND)
+                reached = self._reach(place, token.node)
                 if reached and not reached & filled:
                     return True
         return False

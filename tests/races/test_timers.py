@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -176,3 +177,29 @@ def test_a_repeating_timer_beside_its_task(database: TestDatabase) -> None:
     assert kit.standing(database, process) == ["fine Waiting", "nagged Waiting"]
     kit.run_out(database, ["fine", "nagged"])
     assert kit.status_of(database, process) == "Completed"
+
+
+def test_timers_of_held_instances_starve_nobody(database: TestDatabase) -> None:
+    """The oldest timers belong to instances somebody holds: the others fire all the same."""
+    held = kit.start(database, "wake", 12)
+    _advance(database, 1)
+    free = kit.start(database, "wake", 2)
+    _advance(database, 20)
+    with kit.sessions(database, 2) as (owner, ticker):
+        owner.begin()
+        owner.do(
+            "select from bpm_core.workflow_instance w"
+            " where w.process_instance_id = any (%s::uuid[]) order by w.id for no key update",
+            held,
+        )
+        row = ticker.one("select * from bpm.tick(5)")
+        assert row["done"]["timers"] == 2
+        assert [kit.standing(database, process) for process in free] == [["rang Waiting"]] * 2
+        owner.commit()
+        # The position has not passed what was held.
+        positions = row["positions"]
+        done = 0
+        for _ in range(3):
+            row = ticker.one("select * from bpm.tick(5, %s)", json.dumps(positions))
+            done, positions = done + row["done"]["timers"], row["positions"]
+        assert done == 12

@@ -168,6 +168,23 @@ def definitions(app: App, as_json: bool) -> None:
 
 
 @click.command()
+@json_option
+@pass_app
+def starts(app: App, as_json: bool) -> None:
+    """List the messages, signals and timers that start processes."""
+    with app.connect() as conn:
+        rows = conn.execute(
+            "select e.process_code, e.process_version, e.node_id, e.kind, e.name, e.time_zone,"
+            " e.next_due_at, e.remaining from bpm.start_event e where e.tenant_id = %s"
+            " order by e.process_code, e.node_id",
+            [app.tenant],
+        ).fetchall()
+        if not rows:
+            app.warn_if_not_granted(conn)
+    emit(rows, as_json, empty="nothing starts by itself")
+
+
+@click.command()
 @click.argument("code")
 @click.option("--url", required=True, help="Where commands are posted to.")
 @click.option(
@@ -227,4 +244,4 @@ def _header(text: str) -> tuple[str, str]:
     return name, value
 
 
-COMMANDS = [deploy, check, definitions, destination]
+COMMANDS = [deploy, check, definitions, starts, destination]

@@ -12,6 +12,7 @@ from pgbpm.errors import PgbpmError
 DENIED = "42501"
 
 _COMMANDS = {
+    "broadcast_signal": "pgbpm signal",
     "cancel_process": "pgbpm cancel",
     "check_bpmn": "pgbpm check",
     "command": "pgbpm outbox",
@@ -38,6 +39,7 @@ _COMMANDS = {
     "resume_process": "pgbpm resume",
     "set_variables": "pgbpm set",
     "skip_node": "pgbpm skip",
+    "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
     "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",

@@ -1,4 +1,4 @@
-"""``pgbpm start|ps|show|set|message|cancel``: process instances."""
+"""``pgbpm start|ps|show|set|message|signal|cancel``: process instances."""
 
 from __future__ import annotations
 
@@ -254,6 +254,22 @@ def message(
 
 
 @click.command()
+@click.argument("name")
+@variables_options
+@json_option
+@pass_app
+def signal(
+    app: App, name: str, variables: str | None, pairs: tuple[str, ...], as_json: bool
+) -> None:
+    """Broadcast the signal NAME to all who wait for it now, and start what it starts."""
+    payload = variables_of(variables, pairs)
+    with app.connect() as conn:
+        row = app.call(conn, "broadcast_signal", p_name=name, p_payload=payload)[0]
+        wake_runners(conn)
+    emit(row, as_json)
+
+
+@click.command()
 @click.argument("instance", metavar="ID|KEY")
 @click.option("--reason", help="Why, for the audit.")
 @click.option("--actor", help="On whose behalf (default: the database role).")
@@ -269,4 +285,4 @@ def cancel(app: App, instance: str, reason: str | None, actor: str | None, as_js
     emit(row, as_json)
 
 
-COMMANDS = [start, ps, show, set_variables, message, cancel]
+COMMANDS = [start, ps, show, set_variables, message, signal, cancel]

@@ -86,8 +86,8 @@ select is(pg_temp.faults(pg_temp.choice('default="f2"', '', '<conditionExpressio
 
 -- timers
 select is(pg_temp.faults(pg_temp.timer(x.rule)), '{"InvalidTimer t"}', 'InvalidTimer: ' || x.rule)
-  from (values (''), ('<timeDuration></timeDuration>'), ('<timeDuration>5 minutes</timeDuration>'), ('<timeDate>2030-02-30</timeDate>'), ('<timeCycle>0 0 12 * * ?</timeCycle>'),
-               ('<timeDuration>2030-01-01</timeDuration>'), ('<timeDuration>${now() + x}</timeDuration>')) x (rule);
+  from (values (''), ('<timeDuration></timeDuration>'), ('<timeDuration>5 minutes</timeDuration>'), ('<timeDate>2030-02-30</timeDate>'), ('<timeCycle>0 0 31 2 *</timeCycle>'),
+               ('<timeDuration>2030-01-01</timeDuration>'), ('<timeDuration>${now( + x}</timeDuration>')) x (rule);
 select is(pg_temp.faults(pg_temp.timer(x.rule)), '{}', x.rule || ' is valid')
   from (values ('<timeDuration> "PT5M" </timeDuration>'), ('<timeDuration>${order.patience}</timeDuration>'), ('<timeDuration>="PT1S"</timeDuration>'), ('<timeDate>=until</timeDate>'),
                ('<timeCycle>R3/PT10M</timeCycle>')) x (rule);
