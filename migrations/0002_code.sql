@@ -6932,7 +6932,7 @@ begin
    where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
   values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables, 'restart_of', p_from));
+          jsonb_build_object('variables', p_variables));
   perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
     jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
   if p_node_id is null then
@@ -12838,7 +12838,8 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id()))
+             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
                           where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null

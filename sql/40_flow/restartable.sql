@@ -25,7 +25,8 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id()))
+             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
                           where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
