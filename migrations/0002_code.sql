@@ -3512,8 +3512,8 @@ $$;
 
 -- from 20_catalog/inclusive_reach_rows.sql
 -- For every node the flows into inclusive joins of its scope that a token standing there can reach without passing the join they lead into.
--- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. Swept over all nodes,
--- in turns from the ends and from the starts, until nothing changes: once for a graph without circles, a few times for one with.
+-- A node reaches what its targets reach and the flows to them; through a join goes everything but the flows into it. All nodes are looked at once, the ends
+-- first, which is enough without circles; after that those before a node that has changed.
 create or replace function bpm_core.inclusive_reach_rows(
   p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[])
 returns setof bpm_core.inclusive_reach
@@ -3528,9 +3528,12 @@ declare
   v_place  integer[];
   v_keep   bit varying[];
   v_reach  bit varying[];
-  v_order  integer[];
-  v_swept  boolean[];
-  v_again  boolean := false;
+  v_from   integer[];
+  v_till   integer[];
+  v_source integer[];
+  v_queue  integer[];
+  v_queued boolean[];
+  v_head   integer := 1;
   v_bits   bit varying;
   v_node   integer;
   v_to     integer;
@@ -3539,32 +3542,34 @@ begin
   v_first := (r_index.graph).first_place;
   v_last := (r_index.graph).last_place;
   v_target := (r_index.graph).targets;
+  v_from := (r_index.back).first_place;
+  v_till := (r_index.back).last_place;
+  v_source := (r_index.back).targets;
   v_place := r_index.flow_place;
   v_keep := r_index.keep;
   v_reach := r_index.nothing;
-  v_order := bpm_core.postorder(r_index.graph);
-  v_swept := array_fill(false, array[cardinality(v_order)]);
-  loop
-    foreach v_node in array v_order loop
-      v_bits := v_reach[v_node];
-      for v_at in v_first[v_node] .. v_last[v_node] loop
-        v_to := v_target[v_at];
-        v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
-        if v_place[v_at] is not null then
-          v_bits := set_bit(v_bits, v_place[v_at], 1);
-        end if;
-        -- What is behind a flow backwards may have changed after it was looked at.
-        v_again := v_again or not v_swept[v_to];
-      end loop;
-      if v_bits <> v_reach[v_node] then
-        v_reach[v_node] := v_bits;
-        v_again := v_again or v_swept[v_node];
+  v_queue := bpm_core.postorder(r_index.graph);
+  v_queued := array_fill(true, array[cardinality(v_queue)]);
+  while v_head <= cardinality(v_queue) loop
+    v_node := v_queue[v_head];
+    v_head := v_head + 1;
+    v_queued[v_node] := false;
+    v_bits := v_reach[v_node];
+    for v_at in v_first[v_node] .. v_last[v_node] loop
+      v_to := v_target[v_at];
+      v_bits := v_bits | case when v_keep[v_to] is null then v_reach[v_to] else v_reach[v_to] & v_keep[v_to] end;
+      if v_place[v_at] is not null then
+        v_bits := set_bit(v_bits, v_place[v_at], 1);
       end if;
-      v_swept[v_node] := true;
     end loop;
-    exit when not v_again;
-    v_again := false;
-    v_order := array(select o.node from unnest(v_order) with ordinality o(node, ord) order by o.ord desc);
+    continue when v_bits = v_reach[v_node];
+    v_reach[v_node] := v_bits;
+    for v_at in v_from[v_node] .. v_till[v_node] loop
+      if not v_queued[v_source[v_at]] then
+        v_queued[v_source[v_at]] := true;
+        v_queue := v_queue || v_source[v_at];
+      end if;
+    end loop;
   end loop;
   return query
     select (p_nodes[1]).tenant_id, (p_nodes[1]).workflow_version_id, x.node_id, x.reach
@@ -3606,11 +3611,11 @@ $$;
 -- The graph around inclusive joins as arrays: the nodes of every scope that has one, numbered; the targets of node i are
 -- targets[first_place[i] .. last_place[i]]. Boundary events count as targets of their host, the start events of event sub-processes do not:
 -- they are in a scope of their own.
--- Returns:  one row; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
+-- Returns:  one row; back is the graph with every step turned round; flow_place[i] is the place of the flow to targets[i], null of any other; keep[i], of a join, has all bits but those of the flows
 --           into it; nothing, of every node, has as many zeros as its scope has such flows.
 create or replace function bpm_core.index_inclusive(
   p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_places bpm_core.inclusive_flow[],
-  out node_ids text[], out graph bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
+  out node_ids text[], out graph bpm_core.graph_index, out back bpm_core.graph_index, out flow_place integer[], out keep bit varying[], out nothing bit varying[])
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -3622,7 +3627,7 @@ as $$
   own as (select distinct e.node_id, e.first_place, e.flows from entry e),
   node as materialized (
     select h.*, s.width, s.nothing, (row_number() over (order by h.node_id))::integer as ord from here h join scope s on s.scope_id = h.scope_id),
-  edge as (
+  edge as materialized (
     select s.ord as source, t.ord as target, e.place
       from unnest(p_flows) f
       join node s on s.node_id = f.source_id
@@ -3631,16 +3636,21 @@ as $$
     union all
     select h.ord, b.ord, null from node b join node h on h.node_id = b.attached_to and h.scope_id = b.scope_id where b.element <> 'startEvent'),
   sorted as materialized (select e.*, (row_number() over (order by e.source, e.target))::integer as at from edge e),
-  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source)
+  span as (select s.source, min(s.at) as first_place, max(s.at) as last_place from sorted s group by s.source),
+  turned as materialized (select e.*, (row_number() over (order by e.target, e.source))::integer as at from edge e),
+  back_span as (select t.target, min(t.at) as first_place, max(t.at) as last_place from turned t group by t.target)
   select array_agg(n.node_id order by n.ord),
          row(array_agg(coalesce(p.first_place, 1) order by n.ord), array_agg(coalesce(p.last_place, 0) order by n.ord),
              array(select s.target from sorted s order by s.at), '{}')::bpm_core.graph_index,
+         row(array_agg(coalesce(b.first_place, 1) order by n.ord), array_agg(coalesce(b.last_place, 0) order by n.ord),
+             array(select t.source from turned t order by t.at), '{}')::bpm_core.graph_index,
          array(select s.place from sorted s order by s.at),
          array_agg(case when o.flows is not null then
                      (repeat('1', o.first_place) || repeat('0', o.flows) || repeat('1', n.width - o.first_place - o.flows))::bit varying end order by n.ord),
          array_agg(n.nothing order by n.ord)
     from node n
     left join span p on p.source = n.ord
+    left join back_span b on b.target = n.ord
     left join own o on o.node_id = n.node_id
 $$;
 

@@ -80,7 +80,7 @@ class Use:
 
     text: str
     role: str
-    """condition, list, number, time, key, process or text."""
+    """condition, list, number, time, date, key, process or text."""
     bare: bool = False
     """The text is the name of a variable, without marks."""
 
@@ -308,12 +308,15 @@ class _Reader:
         elif name == "correlationKey" and value:
             self.drawing.uses.append(Use(value, "key", bare=True))
         elif _marked(value):
-            role = {"calledElement": "process", "processId": "process"}.get(name, "text")
-            role = {"loopCardinality": "number"}.get(name, role)
-            self.drawing.uses.append(Use(value, role))
+            self.drawing.uses.append(Use(value, _ROLES.get(name, "text")))
 
 
 _ELEMENT_NAMES = {"elementVariable", "inputElement"}
+_ROLES = {
+    **dict.fromkeys(("calledElement", "processId"), "process"),
+    **dict.fromkeys(("dueDate", "followUpDate"), "date"),
+    **dict.fromkeys(("loopCardinality", "priority"), "number"),
+}
 
 
 def _marked(text: str) -> bool:

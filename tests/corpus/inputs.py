@@ -39,6 +39,7 @@ _ROLES: dict[str, tuple[Any, ...]] = {
     "list": (["a", "b", "c"], [], ["a"]),
     "number": (2, 1, 3, 0),
     "time": ("PT1S",),
+    "date": ("2030-01-31T12:00:00Z",),
     "key": ("key",),
     "process": (CALLED,),
     "text": ("somebody",),
@@ -97,11 +98,26 @@ class Candidates:
 
     def _one(self, rng: random.Random, path: str, values: list[Any]) -> Any:
         if path in self.elements:
-            inner = [v for v in self.values.get(self.elements[path], ()) if v is not MISSING]
+            inner = self._items(self.elements[path])
             if inner:
                 count = rng.choice([len(inner), len(inner), 1, 2, 0])
                 return [inner[i % len(inner)] for i in range(count)]
         return rng.choice(values)
+
+    def _items(self, variable: str) -> list[Any]:
+        """What elements of a collection may be, for conditions on one element: by its variable."""
+        plain = [v for v in self.values.get(variable, ()) if v is not MISSING]
+        below = {p: v for p, v in self.values.items() if p.startswith(f"{variable}.")}
+        if plain or not below:
+            return plain
+        made = []
+        for number in range(max(len(values) for values in below.values())):
+            item: dict[str, Any] = {}
+            for path, values in below.items():
+                if values[number % len(values)] is not MISSING:
+                    _put(item, path.split(".")[1:], values[number % len(values)])
+            made.append(item)
+        return made
 
     def combinations(self, paths: Sequence[str], rng: random.Random) -> list[dict[str, Any]]:
         """All combinations for some paths, at most 200, in a random order."""
@@ -126,18 +142,18 @@ class Candidates:
         made: dict[str, Any] = {}
         for path in sorted(drawn, key=lambda p: p.count(".")):
             head, *rest = path.split(".")
-            if head in inner or drawn[path] is MISSING:
-                continue
-            if not rest:
-                made[head] = drawn[path]
-                continue
-            place = made
-            for step in [head, *rest[:-1]]:
-                if not isinstance(place.get(step), dict):
-                    place[step] = {}
-                place = place[step]
-            place[rest[-1]] = drawn[path]
+            if head not in inner and drawn[path] is not MISSING:
+                _put(made, [head, *rest], drawn[path])
         return made
+
+
+def _put(place: dict[str, Any], path: list[str], value: Any) -> None:
+    """Set a value deep in nested objects."""
+    for step in path[:-1]:
+        if not isinstance(place.get(step), dict):
+            place[step] = {}
+        place = place[step]
+    place[path[-1]] = value
 
 
 def candidates(drawing: Drawing) -> Candidates:

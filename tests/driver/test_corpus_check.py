@@ -33,7 +33,7 @@ CODES = {
     *("SequenceFlowSourceNotFound", "SequenceFlowTargetNotFound", "OrphanNode", "DeadEnd"),
     *("ExclusiveGatewayNoDefault", "ParallelGatewayInvalidShape", "DuplicateId", "TooLarge"),
     *("UnknownReference", "InvalidTimer", "InvalidCondition", "UnsupportedElement"),
-    "EventGatewayInvalidShape",
+    *("EventGatewayInvalidShape", "InvalidLoop"),
 }
 needs_corpus = pytest.mark.skipif(
     not FILES, reason=f"no corpus: {CORPUS} holds no BPMN file (set PGBPM_CORPUS)"
@@ -236,14 +236,20 @@ def test_check_as_json_over_the_corpus(database: TestDatabase) -> None:
     assert answer["faulty"] == len(faulty)
 
 
+ODD = {
+    *("UnknownDestination", "DelegateAsTaskType", "ExecutableNotStated", "ScriptIgnored"),
+    "ConditionWithoutMarks",
+}
+"""Warnings of our own files, which show the habits of other people's editors."""
+
 OWN = sorted((CHECKOUT / "tests" / "bpmn").glob("*.bpmn"))
 
 
 @pytest.mark.parametrize("file", OWN, ids=[file.name for file in OWN])
 def test_our_own_files_have_no_fault(file: Path, database: TestDatabase) -> None:
-    """What we draw ourselves deploys, and the only open point is where commands go."""
+    """What we draw ourselves deploys; what is odd in it is meant to be."""
     findings = check(database, file.read_text(encoding="utf-8"))
-    assert {row["code"] for row in findings} <= {"UnknownDestination"}, findings
+    assert {row["code"] for row in findings} <= ODD, findings
 
 
 def test_there_is_the_demo_process() -> None:
