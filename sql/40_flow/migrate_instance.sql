@@ -25,7 +25,7 @@ begin
      set workflow_version_id = p_to, role_version_id = v.owner_role_version_id, lock_version = w.lock_version + 1
     from bpm_core.workflow_version v
    where w.tenant_id = p_tenant_id and w.id = p_instance_id and v.tenant_id = w.tenant_id and v.id = p_to;
-  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_items, p_actor);
+  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_mapping, p_items, p_actor);
   perform bpm_core.migrate_waits(p_tenant_id, p_items);
   perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
   perform bpm_core.migrate_joins(p_tenant_id, p_instance_id, p_to);

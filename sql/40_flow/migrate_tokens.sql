@@ -1,6 +1,6 @@
--- Under the lock: puts live tokens on the nodes of the new version, with the scopes they are hosts of, their approvals and open incidents.
--- Writes:   token, scope, approval_record, incident, history_event.
-create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[], p_actor text)
+-- Under the lock: puts live tokens on the nodes of the new version, with the open scopes, what may still be undone, approvals and open incidents.
+-- Writes:   token, scope, compensation_record, approval_record, incident, history_event.
+create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -24,9 +24,13 @@ begin
     from moved m
    where m.node_id <> m.to_node_id;
   update bpm_core.scope s
-     set node_id = i.to_node_id
-    from unnest(p_items) i
-   where i.kind = 'token' and i.action = 'rename' and s.host_token_id = i.id and s.tenant_id = p_tenant_id and s.state = 'Open';
+     set node_id = bpm_core.image_of(p_mapping, s.node_id)
+   where s.workflow_instance_id = p_instance_id and s.tenant_id = p_tenant_id and s.state = 'Open' and bpm_core.image_of(p_mapping, s.node_id) <> s.node_id;
+  update bpm_core.compensation_record r
+     set node_id = bpm_core.image_of(p_mapping, r.node_id), event_id = bpm_core.image_of(p_mapping, r.event_id),
+         handler_ref = bpm_core.image_of(p_mapping, r.handler_ref)
+    from (select i.* from unnest(p_items) i where i.kind = 'compensation' and i.action = 'rename' offset 0) i
+   where r.workflow_instance_id = p_instance_id and r.id = i.id and r.tenant_id = p_tenant_id;
   update bpm_core.approval_record a
      set node_id = i.to_node_id
     from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i

@@ -17,10 +17,13 @@ begin
           union all
           select * from bpm_core.migration_events(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
           union all
-          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
+          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
+          union all
+          select * from bpm_core.migration_records(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
     left join (values
       ('NodeMissing', 'the new version has no such node, and the mapping names none'),
       ('KindDiffers', 'it is another kind of element there'),
+      ('HandlerMissing', 'this step may still be undone, and it or its handler is missing there'),
       ('ScopeDiffers', 'it lies in another sub-process there'),
       ('HostDiffers', 'it is attached to another activity there'),
       ('BodyDiffers', 'its multi-instance or loop is defined otherwise there'),

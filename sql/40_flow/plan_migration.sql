@@ -1,6 +1,6 @@
 -- What moving a process instance to another version of its process would do with everything open in it, and all that speaks against it. Writes nothing.
 -- p_mapping: {"node": "node of the new version"} where ids differ; null gives the waits of a boundary event up.
--- Returns:  one row per token, wait, timer, new event and join: item (token, wait, timer, event, join), id, node_id, to_node_id, action (keep, rename,
+-- Returns:  one row per token, wait, timer, new event, join and step to undo: item (token, wait, timer, event, join, compensation), id, node_id, to_node_id, action (keep, rename,
 --           close, open), refusal (null: none; else why not, as a code), message.
 -- Raises:   BP403, BP404 no such instance or version, BP409 it has ended, BP422 the mapping is wrong or the version a draft.
 create or replace function bpm.plan_migration(p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_tenant_id text default '')

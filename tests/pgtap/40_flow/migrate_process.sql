@@ -1,6 +1,6 @@
 -- bpm.plan_migration, bpm.migrate_process, bpm.migrate_processes: an instance goes on in another version of its process, or is refused.
 begin;
-select plan(81);
+select plan(85);
 create function pg_temp.plan(p_process_instance_id uuid, p_to integer default 2, p_mapping jsonb default '{}') returns text[] language sql as $$
   select coalesce(array_agg(concat_ws(' ', m.item, m.node_id, '>', m.to_node_id, m.action, m.refusal) order by m.item, m.node_id, m.to_node_id), '{}')
     from bpm.plan_migration(p_process_instance_id, p_to, p_mapping) m $$;
@@ -152,6 +152,21 @@ select is(test.standing(:'n')::text || test.broken()::text, '{"after Waiting"}{}
 select s.process_instance_id as n from bpm.start_process('crowd', '{}', 'N-3', p_version => 1) s \gset
 select pg_temp.migrate(:'n', 2) as moved \gset
 select is((select m.state from bpm.correlate_message('a', 'N-3') m) || test.broken()::text, 'Correlated{}', 'its boundary event still ends all of it');
+
+-- What may still be undone
+create function pg_temp.trip(p_handler text, p_more text default '') returns text language sql as $$
+  select test.service('book') || format('<boundaryEvent id="undo" attachedToRef="book"><compensateEventDefinition/></boundaryEvent><serviceTask id="%1$s" bpm:type="%1$s" isForCompensation="true"/><association id="as" sourceRef="undo" targetRef="%1$s"/>', p_handler)
+         || test.service('think') || '<intermediateThrowEvent id="back"><compensateEventDefinition/></intermediateThrowEvent><endEvent id="end"/>' || p_more
+         || test.flows('start>book', 'book>think', 'think>back', 'back>end') $$;
+select test.deploy('trip', pg_temp.trip('unbook')) \gset
+select test.start('trip') as t \gset
+select test.complete_next('book') as done \gset
+select test.deploy('trip', pg_temp.trip('cancel')) \gset
+select is(pg_temp.refusals(:'t'), 'BP422 ["HandlerMissing"]', 'a step that may still be undone, without its handler');
+select is(pg_temp.migrate(:'t', 2, '{"unbook": "cancel"}') || test.broken()::text, '1 2 ["rename"]{}', 'mapped to another');
+select test.complete_next('think') as done \gset
+select is((test.complete_next('cancel') is not null)::text, 'true', 'which undoes it');
+select is(test.status(:'t') || test.broken()::text, 'Completed{}', 'in the new version');
 
 -- While it is suspended, with an answer parked
 select pg_temp.deploy('calm', test.service('one') || '<endEvent id="end"/>' || test.flows('start>one', 'one>end')) \gset
