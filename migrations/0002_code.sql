@@ -8244,6 +8244,8 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
+  v_hosts uuid[];
+  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -8266,10 +8268,11 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
+  v_begun := array(select p.items::integer from unnest(v_plans) p);
   update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
+   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);
@@ -8388,7 +8391,11 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_hosts bpm_core.loop_state[];
+  v_hosts  bpm_core.loop_state[];
+  v_tokens uuid[];
+  v_done   integer[];
+  v_bytes  bigint[];
+  v_next   integer[];
 begin
   v_hosts := array(
     select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
@@ -8398,10 +8405,14 @@ begin
                    min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
               from unnest(p_items) i
              group by (i.host).token_id) g);
+  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
+  select array_agg((h.host).token_id), array_agg(h.done), array_agg(h.bytes), array_agg(case when h.ends or h.mode = 'Parallel' then 0 else 1 end)
+    into v_tokens, v_done, v_bytes, v_next
+    from unnest(v_hosts) h;
   update bpm_core.multi_instance m
-     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
-    from unnest(v_hosts) h
-   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
+     set done = v_done[array_position(v_tokens, m.host_token_id)], output_bytes = m.output_bytes + v_bytes[array_position(v_tokens, m.host_token_id)],
+         created = m.created + v_next[array_position(v_tokens, m.host_token_id)]
+   where m.tenant_id = ((p_items[1]).token).tenant_id and m.host_token_id = any (v_tokens);
   return v_hosts;
 end
 $$;
@@ -8634,13 +8645,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
+  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
   if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
   end if;
 end
 $$;
@@ -11450,27 +11458,31 @@ begin
      cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
      cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
      where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  ranked as materialized (
+    select j.*, j.met and (j.interrupting or not j.last_met) as effective,
+           row_number() over (partition by (j.wait).token_id, j.met and (j.interrupting or not j.last_met)
+                              order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j),
   turned as (
+    -- One that has to wait for its turn is not yet met: it is asked again when the first has taken effect.
     update bpm_core.subscription s
-       set last_met = j.met
-      from judged j
-     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+       set last_met = r.met
+      from ranked r
+     where s.tenant_id = (r.wait).tenant_id and s.id = (r.wait).id and not r.interrupting and s.last_met <> r.met
+       and (not r.met or r.effective and r.turn = 1)),
   effective as materialized (
-    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
-      from judged j
-     where j.met and (j.interrupting or not j.last_met)),
+    select r.* from ranked r where r.effective and r.turn = 1),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from effective e
-     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
            jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
-      from effective e
-     where e.turn = 1)
-  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+      from effective e)
+  select array_agg(e.wait) into v_met from effective e;
   return bpm_core.leave_waits(v_met);
 end
 $$;

@@ -101,7 +101,17 @@ PROCESS = """
       <sequenceFlow id="f-leave" sourceRef="together" targetRef="leave"/>
       <endEvent id="leave"/>
     </subProcess>
-    <sequenceFlow id="f-check" sourceRef="inside" targetRef="check"/>
+    <sequenceFlow id="f-each" sourceRef="inside" targetRef="each"/>
+    <serviceTask id="each">
+      <multiInstanceLoopCharacteristics bpm:collection="${three}" bpm:elementVariable="one" bpm:outputCollection="oks" bpm:outputElement="ok">
+        <completionCondition>${nrOfCompletedInstances &gt;= 2}</completionCondition>
+      </multiInstanceLoopCharacteristics>
+    </serviceTask>
+    <sequenceFlow id="f-turn" sourceRef="each" targetRef="turns"/>
+    <serviceTask id="turns">
+      <multiInstanceLoopCharacteristics isSequential="true" bpm:collection="${three}" bpm:elementVariable="one"/>
+    </serviceTask>
+    <sequenceFlow id="f-check" sourceRef="turns" targetRef="check"/>
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
@@ -147,6 +157,7 @@ PREFIX = {
     "scope_of_host": 1,
     "scope_of_parent": 1,
     "scope_of_instance": 1,
+    "multi_instance_part_pkey": 2,
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
@@ -206,6 +217,8 @@ class Drive:
         for _ in range(3):
             self.tick()
         self.complete(self.claim(["settle"], n))
+        for kind in ("each", "each", "turns", "turns", "turns"):
+            self.complete(self.claim([kind], n))
         if people:
             self.people(n)
         self.complete(self.claim(["close"], n))
@@ -216,7 +229,12 @@ class Drive:
 
     def start(self, keys: list[str]) -> None:
         items = [
-            {"code": "wide", "variables": {"amount": 500}, "business_key": k, "idempotency_key": k}
+            {
+                "code": "wide",
+                "variables": {"amount": 500, "three": [1, 2, 3]},
+                "business_key": k,
+                "idempotency_key": k,
+            }
             for k in keys
         ]
         for _ in range(2):  # the second time every key is known
