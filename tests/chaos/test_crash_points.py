@@ -123,6 +123,13 @@ def _set_up(database: TestDatabase) -> None:
             no=kit.boundary_error("act", "ApprovalRejected"),
         ),
         kit.process("people", "start > look > end", look=kit.user()),
+        kit.process(
+            "undoes",
+            "start > p > q > back > rest > end",
+            **kit.undone("p"),
+            **kit.undone("q"),
+            back=kit.compensate(),
+        ),
         kit.process("posts", "start > book > rest > end", book=kit.send(type="courier")),
     )
     database.rows(COUNTER)
@@ -283,6 +290,15 @@ def _look(database: TestDatabase) -> Call:
     return "select * from bpm.complete_user_task(%s, '{\"seen\": true}')", (task,)
 
 
+def _undo(database: TestDatabase) -> Call:
+    """A-17: the last step is undone; the one before is next."""
+    (p,) = _claimed(database, "undoes", "p")
+    with Session(database) as worker:
+        worker.do(COMPLETE, kit.answer([p]))
+        worker.do(COMPLETE, kit.answer(kit.claim(worker, ["q"])))
+        return COMPLETE, (kit.answer(kit.claim(worker, ["un-q"], lease="1 day"), undone=True),)
+
+
 def _mark(database: TestDatabase) -> Call:
     kit.start(database, "posts")
     (command,) = database.rows("select * from bpm.claim_commands('d', 1)")
@@ -363,6 +379,7 @@ COMMANDS: dict[str, tuple[Command, object]] = {
     "approve": (Command(_decide("Approved"), _places, plain=True), ["act Waiting"]),
     "reject": (Command(_decide("Rejected"), _places), ["tell Waiting"]),
     "complete a user task": (Command(_look, _status), "Completed"),
+    "undo a step": (Command(_undo, _places), ["back Waiting", "un-p Waiting"]),
     "mark a command": (Command(_mark, _places, plain=True), ["rest Waiting"]),
     "suspend": (Command(_suspend, _status, plain=True), "Suspended"),
     "complete while suspended": (

@@ -420,6 +420,7 @@ def test_signal_and_what_starts(cli: Cli) -> None:
     (row,) = cli.json("ps", "--code", "starting")
     shown = cli.json("show", row["process_instance_id"])["instance"]
     assert shown["variables"] == {"loud": True}
+    cli("cancel", row["process_instance_id"])
     assert "0" in cli.text("signal", "nobody-listens")
     refused = cli("start", "starting", code=1)
     assert "has no plain start event" in refused.stderr

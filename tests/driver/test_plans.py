@@ -115,7 +115,12 @@ PROCESS = """
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
-    <sequenceFlow id="f-end" sourceRef="close" targetRef="end"/>
+    <boundaryEvent id="undo" attachedToRef="close"><compensateEventDefinition/></boundaryEvent>
+    <task id="reopen" isForCompensation="true"/>
+    <association id="undone" sourceRef="undo" targetRef="reopen"/>
+    <sequenceFlow id="f-back" sourceRef="close" targetRef="back"/>
+    <intermediateThrowEvent id="back"><compensateEventDefinition/></intermediateThrowEvent>
+    <sequenceFlow id="f-end" sourceRef="back" targetRef="end"/>
     <endEvent id="end"/>
   </process>
   <process id="spin" isExecutable="true">
@@ -157,6 +162,10 @@ PREFIX = {
     "scope_of_host": 1,
     "scope_of_parent": 1,
     "scope_of_instance": 1,
+    "compensation_record_workflow_instance_id_position_tenant_id_key": 1,
+    "compensation_of_thrower": 1,
+    "compensation_of_inner": 1,
+    "compensation_of_handler": 1,
     "multi_instance_part_pkey": 2,
     "task_of_token": 1,
     "timer_of_token": 1,
