@@ -446,6 +446,51 @@ as $$
           nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
+-- from 20_catalog/add_sagas.sql
+-- A process or sub-process that says bpm:saga="true" gets an event sub-process <id>:saga, begun by whatever goes wrong inside and is not caught there: it
+-- compensates, and throws the error again, outwards.
+-- Returns:  nodes and flows.
+create or replace function bpm_core.add_sagas(
+  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_around bpm_core.draft_node;
+  v_start  bpm_core.draft_node;
+  v_throw  bpm_core.draft_node;
+  v_end    bpm_core.draft_node;
+  v_saga   text;
+  r_saga   record;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  for r_saga in
+    select e.pos, coalesce(n.process_pos, p.pos) as process_pos, coalesce(n.node_id, p.process_id) as id, n.node_id as scope_id
+      from unnest(p_elements) e
+      left join unnest(p_nodes) n on n.pos = e.pos
+      left join unnest(p_processes) p on p.pos = e.pos and p.deployed
+     where e.space = 'bpmn' and e.tag in ('process', 'subProcess', 'transaction') and e.attributes ->> 'bpm:saga' = 'true'
+       and coalesce(n.pos, p.pos) is not null
+  loop
+    v_saga := r_saga.id || ':saga';
+    v_around.pos := r_saga.pos;
+    v_around.process_pos := r_saga.process_pos;
+    v_around.scope_pos := r_saga.pos;
+    v_start := bpm_core.plain_node(v_around, v_saga || '-start', 'startEvent', 'ErrorBoundary', v_saga, 0, 1);
+    v_start.attached_to := r_saga.scope_id;
+    v_end := bpm_core.plain_node(v_around, v_saga || '-end', 'endEvent', 'ErrorEnd', v_saga, 1, 0);
+    v_end.attributes := jsonb_build_object('saga', case when r_saga.scope_id is null then 'process' else 'scope' end);
+    v_throw := bpm_core.plain_node(v_around, v_saga || '-throw', 'intermediateThrowEvent', 'CompensationThrow', v_saga, 1, 1);
+    v_throw.attributes := '{"whole": true}';
+    nodes := nodes || bpm_core.plain_node(v_around, v_saga, 'subProcess', 'EventSubProcess', r_saga.scope_id, 0, 0) || v_start || v_throw || v_end;
+    flows := flows || bpm_core.plain_flow(v_around, v_saga || '-throw-flow', v_saga || '-start', v_saga || '-throw')
+                   || bpm_core.plain_flow(v_around, v_saga || '-end-flow', v_saga || '-throw', v_saga || '-end');
+  end loop;
+end
+$$;
+
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -721,15 +766,17 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
+                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
+                   when 'compensate' then 'CompensationBoundary' when 'cancel' then 'CancelBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'
@@ -1143,6 +1190,34 @@ begin
 end
 $$;
 
+-- from 20_catalog/compensation_pairs.sql
+-- What is undone by what: an association ties a compensation boundary event to its handler, whichever way it is drawn; a compensation event sub-process
+-- belongs to the sub-process around it.
+-- Returns:  one row per event and handler: event_id, activity_id (null: the process), handler_id (null: there is none), whether that is drawn as one.
+create or replace function bpm_core.compensation_pairs(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns table (process_pos integer, scope_pos integer, event_id text, activity_id text, handler_id text, is_handler boolean)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with line as materialized (
+    select bpm_core.local_reference(e.attributes ->> 'sourceRef') as a, bpm_core.local_reference(e.attributes ->> 'targetRef') as b
+      from unnest(p_elements) e
+     where e.space = 'bpmn' and e.tag = 'association'
+  ),
+  tied as (select l.a as event_id, l.b as node_id from line l union select l.b, l.a from line l),
+  activity as materialized (
+    select n.scope_pos, n.node_id, n.attributes from unnest(p_nodes) n where n.tag not like '%Event' and n.tag not like '%Gateway')
+  select b.process_pos, b.scope_pos, b.node_id, b.attached_to, h.node_id, bpm_core.is_handler(h.attributes)
+    from unnest(p_nodes) b
+    left join (tied t join activity h on h.node_id = t.node_id) on t.event_id = b.node_id and h.scope_pos = b.scope_pos
+   where b.kind = 'CompensationBoundary' and b.tag = 'boundaryEvent'
+  union all
+  select s.process_pos, e.scope_pos, s.node_id, e.scope_id, e.node_id, true
+    from unnest(p_nodes) s
+    join unnest(p_nodes) e on e.process_pos = s.process_pos and e.node_id = s.scope_id
+   where s.kind = 'CompensationBoundary' and s.tag = 'startEvent'
+$$;
+
 -- from 20_catalog/compile_bpmn.sql
 -- The compiler: element rows to the graph, with everything that is wrong or odd. Knows BPMN, not XML; writes nothing.
 -- Returns:  processes, nodes and flows (lowered, ready to be stored when no finding is a fault), findings without lines.
@@ -1164,9 +1239,12 @@ begin
   v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
+   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
    cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
-   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
+    -- When everything is where it runs: what is done in a loop is marked inside of that.
+   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, m.nodes, m.flows) c
+   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -1180,6 +1258,8 @@ begin
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f
@@ -2741,6 +2821,72 @@ as $$
    where n.tag = 'callActivity' and c.problem is not null
 $$;
 
+-- from 20_catalog/find_compensation_faults.sql
+-- What is wrong or odd about compensation: handlers that nothing leads to, events without a handler, what a throw event names.
+create or replace function bpm_core.find_compensation_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (
+    select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.is_handler(n.attributes) as undoes from unnest(p_nodes) n),
+  pair as materialized (select p.* from bpm_core.compensation_pairs(p_elements, p_nodes) p),
+  tied as materialized (
+    select p.scope_pos, p.event_id, min(p.activity_id) as activity_id, count(p.handler_id) as handlers, bool_and(p.is_handler) as all_handlers, min(p.handler_id) as one
+      from pair p group by p.scope_pos, p.event_id)
+  select bpm_core.fault('InvalidCompensation', format('%s %s.', n.label, case
+           when t.handlers = 0 then 'is tied to no compensation handler'
+           when t.handlers > 1 then 'is tied to several activities; what undoes one activity is one'
+           when not t.all_handlers then format('is tied to "%s", which is no compensation handler', t.one)
+           else 'has an outgoing sequence flow; an association leads to its handler' end), n.node_id, null,
+           'Draw an association from it to one activity that says isForCompensation="true".')
+    from tied t
+    join node n on n.node_id = t.event_id and n.tag = 'boundaryEvent'
+   where t.handlers <> 1 or not t.all_handlers or n.outgoing > 0
+  union all
+  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler and has a sequence flow; it begins and ends by itself.', n.label), n.node_id, null,
+           'Remove the flow, or isForCompensation.')
+    from node n where n.undoes and n.incoming + n.outgoing > 0
+  union all
+  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler, but no association leads to it.', n.label), n.node_id, null,
+           'Draw an association to it from the compensation boundary event of the activity it undoes.')
+    from node n where n.undoes and not exists (select from pair p where p.scope_pos = n.scope_pos and p.handler_id = n.node_id)
+  union all
+  select bpm_core.fault('InvalidCompensation', format('%s is a compensation handler of %s; one undoes one.', n.label, string_agg('"' || p.activity_id || '"', ', ')), n.node_id,
+           null, 'Draw a handler for each.')
+    from node n join pair p on p.scope_pos = n.scope_pos and p.handler_id = n.node_id
+   where n.undoes group by n.label, n.node_id having count(*) > 1
+  union all
+  select bpm_core.fault('InvalidCompensation', format('%s is attached to a compensation handler, which it cannot interrupt or undo.', n.label), n.node_id, null,
+           'Put what the handler does into a sub-process, and the event inside.')
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to and h.undoes
+   where n.tag = 'boundaryEvent'
+  union all
+  select bpm_core.fault('InvalidCompensation', format('"%s" has %s compensation handlers; it can have one.', p.activity_id, count(distinct p.event_id)), p.activity_id, null,
+           'Keep one boundary event or one event sub-process.')
+    from pair p where p.activity_id is not null group by p.process_pos, p.activity_id having count(distinct p.event_id) > 1
+  union all
+  select bpm_core.fault('UnknownReference', format('%s compensates "%s", which is no activity of the process.', n.label, left(r.id, 200)), n.node_id, null,
+           'Name the activity that is undone, or none to undo everything around.')
+    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
+   where n.kind = 'CompensationThrow' and r.id is not null
+     and not exists (select from node a where a.process_pos = n.process_pos and a.node_id = r.id and a.tag !~ '(Event|Gateway)$')
+  union all
+  select bpm_core.warning('NothingCompensated', format('%s compensates "%s", which nothing undoes.', n.label, left(r.id, 200)), n.node_id, null,
+           'Give the activity a compensation boundary event with a handler.')
+    from node n cross join lateral bpm_core.local_reference(n.definition ->> 'activityRef') r(id)
+    join node a on a.process_pos = n.process_pos and a.node_id = r.id
+   where n.kind = 'CompensationThrow' and a.tag not in ('subProcess', 'transaction')
+     and not exists (select from pair p where p.process_pos = n.process_pos and p.activity_id = r.id)
+  union all
+  select bpm_core.warning('NothingCompensated', format('%s begins when the process is undone, which never happens.', n.label), n.node_id, null,
+           'Put it into a sub-process.')
+    from node n where n.tag = 'startEvent' and n.kind = 'CompensationBoundary' and n.attached_to is null
+  union all
+  select bpm_core.warning('CompensationAwaited', format('%s says waitForCompletion="false"; it waits all the same.', n.label), n.node_id)
+    from node n where n.kind = 'CompensationThrow' and lower(btrim(n.definition ->> 'waitForCompletion')) in ('false', '0')
+$$;
+
 -- from 20_catalog/find_duplicate_ids.sql
 -- Ids that occur twice, among the elements or with a node or flow the compiler adds.
 create or replace function bpm_core.find_duplicate_ids(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -3101,7 +3247,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error or escalation definition.')
+           'Give it a message, timer, signal, error, escalation or compensation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
@@ -3130,8 +3276,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event in ('link', 'compensate'), false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (
@@ -3221,6 +3367,43 @@ as $$
                                       ('destination', n.attributes ->> 'bpm:destination'),
                                       ('assignee', bpm_core.vendor_attribute(n.attributes, 'assignee'))) v (what, value)) x
    where length(x.value) > 200
+$$;
+
+-- from 20_catalog/find_transaction_faults.sql
+-- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
+create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+returns setof bpm_core.finding
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  select bpm_core.fault('UnsupportedElement', format('%s is not directly inside a transaction; nothing else can be cancelled.', n.label), n.node_id, null,
+           'Make the sub-process around it a transaction, or throw an error.')
+    from node n where n.kind = 'CancelEnd' and n.scope_tag <> 'transaction'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s cancels "%s", which has no cancel boundary event to leave by.', n.label, n.scope_id), n.node_id, null,
+           'Attach a cancel boundary event to the transaction.')
+    from node n
+   where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
+     and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
+           'Attach it to a transaction.')
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.kind = 'CancelBoundary' and h.tag <> 'transaction'
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s is the second cancel boundary event of "%s".', max(n.label), n.attached_to), max(n.node_id), null, 'Keep one.')
+    from node n where n.kind = 'CancelBoundary' group by n.process_pos, n.attached_to having count(*) > 1
+  union all
+  select bpm_core.warning('BoundaryNeverFires', format('%s is attached to %s, in which no end event cancels; it never fires.', n.label, h.label), n.node_id)
+    from node n join node h on h.scope_pos = n.scope_pos and h.node_id = n.attached_to
+   where n.kind = 'CancelBoundary' and h.tag = 'transaction'
+     and not exists (select from node c where c.process_pos = n.process_pos and c.scope_id = n.attached_to and c.kind = 'CancelEnd')
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s says bpm:saga="%s".', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'),
+           left(e.attributes ->> 'bpm:saga', 40)), e.id, null, 'Write true or false.')
+    from unnest(p_elements) e
+   where e.space = 'bpmn' and e.attributes ->> 'bpm:saga' not in ('true', 'false')
 $$;
 
 -- from 20_catalog/find_unknown_references.sql
@@ -3330,11 +3513,10 @@ as $$
              when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
-             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
-             else ' is a compensation handler, which is not executed.' end,
+             else ' starts the process, which only a start event does here.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)
@@ -3388,6 +3570,21 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'message', f.message, 'node_id', f.node_id, 'flow_id', f.flow_id, 'line', f.line, 'hint', f.hint) order by f.ord), '[]')
     from unnest(p_findings) with ordinality f (severity, code, message, node_id, flow_id, line, hint, ord)
    where f.severity = p_severity
+$$;
+
+-- from 20_catalog/flow_from.sql
+-- A flow, now leaving another node.
+create or replace function bpm_core.flow_from(p_flow bpm_core.draft_flow, p_source_id text)
+returns bpm_core.draft_flow
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_flow bpm_core.draft_flow := p_flow;
+begin
+  v_flow.source_id := p_source_id;
+  return v_flow;
+end
 $$;
 
 -- from 20_catalog/flow_rows.sql
@@ -3469,7 +3666,7 @@ language sql immutable parallel safe
 as $$
   select case
     when p_kind = 'EventSubProcess' then ':end'
-    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow') then ':end' end
+    when p_tag = 'endEvent' then case when p_kind in ('SendTask', 'SignalThrow', 'EscalationThrow', 'CompensationThrow') then ':end' end
     when p_tag = 'boundaryEvent' and p_outgoing = 0 then case when p_kind <> 'CompensationBoundary' then ':end' end
     when p_tag = 'parallelGateway' then case when p_incoming > 1 and p_outgoing > 1 then ':split' end
     when p_tag = 'inclusiveGateway' then case when p_incoming > 1 and (p_outgoing > 1 or p_conditional > 0) then ':split' end
@@ -3667,13 +3864,15 @@ $$;
 
 -- from 20_catalog/inner_start_kind.sql
 -- Which node kind the start event of an event sub-process is: armed like a boundary event of the sub-process around it.
+-- One of compensation begins when that is undone.
 -- Returns:  node_kind; null: not executed.
 create or replace function bpm_core.inner_start_kind(p_event text)
 returns bpm_core.node_kind
 language sql immutable parallel safe
 as $$
   select (case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary' when 'error' then 'ErrorBoundary'
-                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end)::bpm_core.node_kind
+                       when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
+                       when 'compensate' then 'CompensationBoundary' end)::bpm_core.node_kind
 $$;
 
 -- from 20_catalog/instant_value.sql
@@ -3701,6 +3900,13 @@ create or replace function bpm_core.is_condition(p_tree jsonb)
 returns boolean
 language sql immutable parallel safe
 as $$ select p_tree ->> 'op' in ('and', 'or', 'not', 'empty', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'defined', 'some', 'every', 'let') $$;
+
+-- from 20_catalog/is_handler.sql
+-- Whether an activity is drawn as a compensation handler.
+create or replace function bpm_core.is_handler(p_attributes jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$ select coalesce(lower(btrim(p_attributes ->> 'isForCompensation')) in ('true', '1'), false) $$;
 
 -- from 20_catalog/is_hidden.sql
 -- Whether a value is an encrypted text, of which nothing can be said.
@@ -3941,6 +4147,53 @@ begin
 end
 $$;
 
+-- from 20_catalog/lower_compensation.sql
+-- Turns what compensation implies into plain nodes. Behind an activity that can be undone stands <id>:mark, which writes down that it was completed. A flow leads
+-- from its boundary event to the handler, and from that to <id>:done. Behind a cancel end event stand <id>:compensate and <id>:cancelled.
+-- p_drawn: the nodes as drawn, where an activity is not yet inside of its loop. Returns: nodes and flows.
+create or replace function bpm_core.lower_compensation(
+  p_elements bpm_core.bpmn_element[], p_drawn bpm_core.draft_node[], p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node  bpm_core.draft_node;
+  v_throw bpm_core.draft_node;
+  r_pair  record;
+begin
+  nodes := p_nodes;
+  flows := p_flows;
+  if not exists (select from unnest(p_drawn) n where n.kind in ('CompensationBoundary', 'CompensationThrow', 'CancelEnd')) then
+    return;
+  end if;
+  nodes := array(select bpm_core.name_compensated(n) from unnest(nodes) n);
+  for r_pair in
+    select distinct on (p.process_pos, p.activity_id) p.event_id, a as activity, h as handler, b as boundary
+      from bpm_core.compensation_pairs(p_elements, p_drawn) p
+      join unnest(nodes) a on a.process_pos = p.process_pos and a.node_id = p.activity_id
+      join unnest(nodes) h on h.process_pos = p.process_pos and h.node_id = p.handler_id
+      left join unnest(nodes) b on b.process_pos = p.process_pos and b.node_id = p.event_id and b.tag = 'boundaryEvent'
+     order by p.process_pos, p.activity_id, p.event_id
+  loop
+    select m.nodes, m.flows into nodes, flows
+      from bpm_core.put_mark(nodes, flows, r_pair.activity, r_pair.event_id, (r_pair.handler).node_id) m;
+    if (r_pair.boundary).node_id is not null then
+      select m.nodes, m.flows into nodes, flows from bpm_core.put_handler(nodes, flows, r_pair.boundary, r_pair.handler) m;
+    end if;
+  end loop;
+  foreach v_node in array p_nodes loop
+    continue when v_node.kind is distinct from 'CancelEnd';
+    v_throw := bpm_core.plain_node(v_node, v_node.node_id || ':compensate', 'intermediateThrowEvent', 'CompensationThrow', v_node.scope_id, 1, 1);
+    v_throw.attributes := '{"whole": true}';
+    nodes := nodes || v_throw
+                   || bpm_core.plain_node(v_node, v_node.node_id || ':cancelled', 'endEvent', 'CancelEnd', v_node.scope_id, 1, 0);
+    flows := flows || bpm_core.plain_flow(v_node, v_node.node_id || ':compensate-flow', v_node.node_id, v_node.node_id || ':compensate')
+                   || bpm_core.plain_flow(v_node, v_node.node_id || ':cancelled-flow', v_node.node_id || ':compensate', v_node.node_id || ':cancelled');
+  end loop;
+end
+$$;
+
 -- from 20_catalog/lower_graph.sql
 -- Turns what the drawing implies into plain nodes: an implicit split behind a node (several flows, no conditions), the split half of a
 -- parallel or inclusive gateway that joins and splits, and the choice behind an activity with one conditional flow and at most a default beside it,
@@ -4085,6 +4338,24 @@ begin
     return case when bpm_core.is_hidden(p_value) then null else bpm_core.time_part(p_value #>> '{}', p_name) end;
   end if;
   return case when p_value is not null then 'null'::jsonb end;
+end
+$$;
+
+-- from 20_catalog/name_compensated.sql
+-- A node; a throw event with the activity it compensates, if it names one, among its attributes.
+create or replace function bpm_core.name_compensated(p_node bpm_core.draft_node)
+returns bpm_core.draft_node
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node     bpm_core.draft_node := p_node;
+  v_activity text := bpm_core.local_reference(p_node.definition ->> 'activityRef');
+begin
+  if v_node.kind = 'CompensationThrow' and v_activity is not null then
+    v_node.attributes := v_node.attributes || jsonb_build_object('activity', v_activity);
+  end if;
+  return v_node;
 end
 $$;
 
@@ -4236,6 +4507,9 @@ as $$
     when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
+    when 'process' then array['bpm:saga']
+    when 'subProcess' then array['bpm:saga']
+    when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
     when 'receiveTask' then array['bpm:correlationKey']
     when 'intermediateCatchEvent' then array['bpm:correlationKey', 'bpm:timeZone']
@@ -5224,6 +5498,27 @@ begin
 end
 $$;
 
+-- from 20_catalog/put_handler.sql
+-- Leads a flow from a compensation boundary event to its handler, or to what that stands in as a loop, and from there to <id>:done.
+-- Returns:  nodes and flows.
+create or replace function bpm_core.put_handler(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_event bpm_core.draft_node, p_handler bpm_core.draft_node,
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_done  text := p_handler.node_id || ':done';
+  v_enter text := coalesce((select n.node_id from unnest(p_nodes) n
+                             where n.process_pos = p_handler.process_pos and n.node_id in (p_handler.node_id || ':multi', p_handler.node_id || ':loop')),
+                           p_handler.node_id);
+begin
+  nodes := p_nodes || bpm_core.plain_node(p_event, v_done, 'endEvent', 'CompensationDone', p_event.scope_id, 1, 0);
+  flows := p_flows || bpm_core.plain_flow(p_event, p_event.node_id || ':undo-flow', p_event.node_id, v_enter)
+                   || bpm_core.plain_flow(p_event, v_done || '-flow', v_enter, v_done);
+end
+$$;
+
 -- from 20_catalog/put_in_loop.sql
 -- A node as it is once loops are wrapped: the activity itself inside, with one way in and one out; a boundary event of one outside.
 -- p_around: the node the activity is put into; p_host: the one its host is put into.
@@ -5269,6 +5564,35 @@ begin
     v_node.attached_to := p_body;
   end if;
   return v_node;
+end
+$$;
+
+-- from 20_catalog/put_mark.sql
+-- Puts <id>:mark behind an activity, which takes its outgoing flows over.
+-- Returns:  nodes and flows.
+create or replace function bpm_core.put_mark(
+  p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[], p_activity bpm_core.draft_node, p_event_id text, p_handler_id text,
+  out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[])
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node bpm_core.draft_node := p_activity;
+  v_mark bpm_core.draft_node;
+begin
+  v_mark := bpm_core.plain_node(p_activity, p_activity.node_id || ':mark', 'intermediateThrowEvent', 'CompensationMark', p_activity.scope_id, 1, p_activity.outgoing);
+  v_mark.conditional := p_activity.conditional;
+  v_mark.default_ref := p_activity.default_ref;
+  v_mark.attributes := jsonb_build_object('activity', p_activity.node_id, 'event', p_event_id, 'handler', p_handler_id);
+  v_node.outgoing := 1;
+  v_node.conditional := 0;
+  v_node.default_ref := null;
+  nodes := array(
+    select case when n.process_pos = v_node.process_pos and n.node_id = v_node.node_id then v_node else n::bpm_core.draft_node end from unnest(p_nodes) n) || v_mark;
+  flows := array(
+    select case when f.process_pos = v_node.process_pos and f.source_id = v_node.node_id then bpm_core.flow_from(f, v_mark.node_id) else f::bpm_core.draft_flow end
+      from unnest(p_flows) f)
+    || bpm_core.plain_flow(p_activity, v_mark.node_id || '-flow', v_node.node_id, v_mark.node_id);
 end
 $$;
 
@@ -7164,7 +7488,7 @@ $$;
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -7189,11 +7513,7 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
-            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
-            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-    leaving := leaving || bpm_core.follow_catch(v_catch);
+    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
 end
 $$;
@@ -7346,6 +7666,50 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
+end
+$$;
+
+-- from 40_flow/claim_compensations.sql
+-- Marks the records a throw event compensates as its own: of the activity it names, or of all that was completed in its scope; those of a saga and of a
+-- cancelled transaction also what was completed in a part that was interrupted. What another thrower that is still there has taken stays with that.
+-- Writes:   compensation_record.
+create or replace function bpm_core.claim_compensations(p_thrower bpm_core.moving)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_drawn    jsonb;
+  v_activity text;
+  v_whole    boolean;
+  v_scopes   uuid[];
+  v_inside   uuid[] := '{}'::uuid[];
+begin
+  v_drawn := (select n.attributes -> 'drawn' from bpm_core.workflow_node n
+               where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_thrower.node_id);
+  v_activity := v_drawn ->> 'activity';
+  v_whole := coalesce(v_drawn ? 'whole', false);
+  v_scopes := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, bpm_core.compensated_scopes(p_thrower), v_whole);
+  if v_activity is not null then
+    -- Of a sub-process without a handler of its own, what is inside.
+    v_inside := bpm_core.completed_scopes(p_thrower.tenant_id, p_thrower.instance_id, array(
+      select k.id
+        from unnest(v_scopes) k(id)
+       cross join lateral (select s.node_id from bpm_core.scope s where s.tenant_id = p_thrower.tenant_id and s.id = k.id offset 0) s
+       where s.node_id in (v_activity, v_activity || ':multi', v_activity || ':loop')), false);
+  end if;
+  update bpm_core.compensation_record r
+     set thrower_token_id = p_thrower.token_id
+    from (select c.tenant_id, c.id, c.status, c.scope_id, c.node_id, c.thrower_token_id from bpm_core.compensation_record c
+           where c.workflow_instance_id = p_thrower.instance_id offset 0) c
+   where r.tenant_id = c.tenant_id and r.id = c.id and c.status = 'Pending'
+     and (c.scope_id = any (v_scopes) and (v_activity is null or c.node_id = v_activity) or c.scope_id = any (v_inside))
+     -- A thrower at work hosts a handler at any time.
+     and not exists (select from (select h.state, h.is_copy from bpm_core.scope h where h.host_token_id = c.thrower_token_id offset 0) h
+                      where h.state = 'Open' and h.is_copy);
 end
 $$;
 
@@ -7593,6 +7957,43 @@ begin
 end
 $$;
 
+-- from 40_flow/compensated_scopes.sql
+-- Which scopes a thrower compensates: its own. Inside an event sub-process also the scope around; where that was begun by compensation, the one that was
+-- completed.
+-- Returns:  uuid[], without the completed scopes below.
+create or replace function bpm_core.compensated_scopes(p_thrower bpm_core.moving)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scopes uuid[] := array[p_thrower.scope_id];
+  v_scope  uuid := p_thrower.scope_id;
+  v_by     boolean := false;
+  r_scope  record;
+begin
+  while v_scope <> bpm_core.root_scope() loop
+    select coalesce(s.parent_scope_id, bpm_core.root_scope()) as parent_id, s.is_copy, n.kind = 'EventSubProcess' as by_event
+      into r_scope
+      from bpm_core.scope s
+     cross join lateral (select n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = s.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = s.node_id offset 0) n
+     where s.tenant_id = p_thrower.tenant_id and s.id = v_scope;
+    if v_by and r_scope.is_copy then
+      return v_scopes || array(select r.inner_scope_id from bpm_core.compensation_record r where r.handler_scope_id = v_scope);
+    end if;
+    exit when not r_scope.by_event;
+    v_by := true;
+    v_scope := r_scope.parent_id;
+    v_scopes := v_scopes || v_scope;
+  end loop;
+  return v_scopes;
+end
+$$;
+
 -- from 40_flow/complete_items.sql
 -- Ends the tokens of items at their end, and their scopes with them; the outputs stay with the scopes.
 -- Writes:   token, scope, workflow_instance (live_tokens), history_event.
@@ -7651,6 +8052,77 @@ begin
     from (select a.tenant_id, a.instance_id, count(*)::integer as fewer from unnest(p_arriving) a group by a.tenant_id, a.instance_id) d
    where w.tenant_id = d.tenant_id and w.id = d.instance_id;
   return bpm_core.count_in_scopes('{}', p_arriving);
+end
+$$;
+
+-- from 40_flow/completed_scopes.sql
+-- The given scopes, and those completed inside of them, however deep. Left out are what a sub-process undoes by a handler of its own, handlers themselves, and
+-- the items of a loop that still goes on. p_whole: also what was interrupted inside, where something was completed before.
+-- Returns:  uuid[].
+create or replace function bpm_core.completed_scopes(p_tenant_id text, p_instance_id uuid, p_scopes uuid[], p_whole boolean)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scopes uuid[] := p_scopes;
+  v_level  uuid[] := p_scopes;
+begin
+  while cardinality(v_level) > 0 loop
+    v_level := array(
+      select s.id
+        from (select p.tenant_id, p.id, p.state, p.is_copy, p.node_id, p.host_token_id, p.visit
+                from unnest(v_level) k(id)
+               cross join lateral (select p.* from bpm_core.scope p where p.parent_scope_id = k.id offset 0) p
+               union all
+              select r.tenant_id, r.id, r.state, r.is_copy, r.node_id, r.host_token_id, r.visit
+                from (select p.* from bpm_core.scope p where p.workflow_instance_id = p_instance_id offset 0) r
+               where bpm_core.root_scope() = any (v_level) and r.parent_scope_id is null) s
+       where s.tenant_id = p_tenant_id and not s.is_copy
+         and (p_whole and s.state <> 'Open' or s.state = 'Completed' and (s.node_id !~ ':(multi|loop)$' or not exists (
+                select from (select t.state, t.node_id, t.visit from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+                 where t.state not in ('Completed', 'Terminated') and t.node_id = s.node_id and t.visit = s.visit)))
+         and not exists (select from bpm_core.compensation_record r where r.inner_scope_id = s.id));
+    v_scopes := v_scopes || v_level;
+  end loop;
+  return v_scopes;
+end
+$$;
+
+-- from 40_flow/continue_compensations.sql
+-- What follows when handlers have ended: their records are Completed, and the next handler of each thrower begins, or the thrower moves on.
+-- p_throwers: the hosts of the scopes that ended, in the order of p_scopes. Returns: moving[], leaving. Writes: compensation_record, history_event, what
+-- run_compensation writes.
+create or replace function bpm_core.continue_compensations(p_throwers bpm_core.moving[], p_scopes uuid[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_thrower bpm_core.moving;
+  r_record  record;
+begin
+  for v_n in 1 .. cardinality(p_throwers) loop
+    v_thrower := p_throwers[v_n];
+    update bpm_core.compensation_record r
+       set status = 'Completed', ended_at = bpm_core.now()
+      from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = p_scopes[v_n] offset 0) c
+     where r.tenant_id = c.tenant_id and r.id = c.id
+    returning r.id, r.node_id, r.position into r_record;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (v_thrower.tenant_id, v_thrower.instance_id, bpm_core.now(), 'CompensationCompleted', v_thrower.token_id, r_record.node_id,
+            jsonb_build_object('record', r_record.id, 'position', r_record.position, 'visit', (
+              select t.visit from bpm_core.token t where t.tenant_id = v_thrower.tenant_id and t.id = v_thrower.token_id)));
+    v_leaving := v_leaving || bpm_core.run_compensation(v_thrower, r_record.position);
+  end loop;
+  return v_leaving;
 end
 $$;
 
@@ -7914,7 +8386,7 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';
@@ -8185,8 +8657,8 @@ $$;
 -- from 40_flow/end_scopes.sql
 -- Ends scopes in which no token is left: what waited beside the host is closed, and the host goes on. It goes on with the fewest steps of the tokens
 -- that ended last: if one of them had come to rest, so had the scope.
--- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving.
--- Writes:   scope, token, timer, subscription, history_event.
+-- p_ended: the tokens that ended in this hop. Returns: moving[], the hosts, leaving; of compensation handlers what continue_compensations gives.
+-- Writes:   scope, token, timer, subscription, history_event; what continue_compensations writes.
 create or replace function bpm_core.end_scopes(p_tenant_id text, p_scopes uuid[], p_ended bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -8196,15 +8668,17 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz := bpm_core.now();
-  v_leaving bpm_core.moving[];
+  v_now      timestamptz := bpm_core.now();
+  v_leaving  bpm_core.moving[];
+  v_handlers uuid[];
+  v_others   integer;
 begin
   with ended as (
     update bpm_core.scope s
        set state = 'Completed'
       from (select p_tenant_id as tenant_id, k.id from unnest(p_scopes) k(id) offset 0) k
      where s.tenant_id = k.tenant_id and s.id = k.id and s.state = 'Open' and s.live_tokens = 0
-    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id),
+    returning s.tenant_id, s.id, s.workflow_instance_id, s.parent_scope_id, s.node_id, s.host_token_id, s.is_copy),
   host as materialized (
     select e.*, w.workflow_version_id, x.steps
       from ended e
@@ -8224,14 +8698,20 @@ begin
     select h.tenant_id, h.workflow_instance_id, v_now, 'ScopeCompleted', h.host_token_id, h.node_id, jsonb_build_object('scope', h.id)
       from host h)
   select array_agg(row(h.tenant_id, h.workflow_instance_id, h.workflow_version_id, coalesce(h.parent_scope_id, bpm_core.root_scope()), h.host_token_id,
-                       h.node_id, null, null)::bpm_core.moving)
-    into v_leaving
+                       h.node_id, null, null)::bpm_core.moving order by h.is_copy, h.id),
+         array_agg(h.id order by h.id) filter (where h.is_copy)
+    into v_leaving, v_handlers
     from host h;
   if v_leaving is null then
     return '{}'::bpm_core.moving[];
   end if;
   perform bpm_core.close_events(p_tenant_id, array(select l.token_id from unnest(v_leaving) l));
-  return v_leaving;
+  if v_handlers is null then
+    return v_leaving;
+  end if;
+  -- The last ones are throwers, whose handlers ended: there may be more to undo.
+  v_others := cardinality(v_leaving) - cardinality(v_handlers);
+  return v_leaving[ : v_others] || bpm_core.continue_compensations(v_leaving[v_others + 1 : ], v_handlers);
 end
 $$;
 
@@ -8263,6 +8743,119 @@ begin
     v_waits := array(select w from unnest(v_waits) w where w.token_id <> all (array(select (x.token).token_id from unnest(v_troubles) x)));
   end if;
   return v_waits || bpm_core.insert_calls(array(select c from unnest(v_calls) c where (c.trouble).code is null));
+end
+$$;
+
+-- from 40_flow/enter_cancel_ends.sql
+-- KIND cancel end event. Lowered to three nodes: the event itself ends everything else in the transaction and what waits for it, a throw behind it compensates,
+-- and a last node of this kind lets the host leave by its cancel boundary event.
+-- Returns:  moving[], leaving. Writes: what complete_tokens, empty_scopes, close_events, bear_tokens, close_waits write.
+create or replace function bpm_core.enter_cancel_ends(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving  bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_token    bpm_core.moving;
+  v_host     bpm_core.moving;
+  v_boundary text;
+begin
+  foreach v_token in array p_arriving loop
+    continue when cardinality(bpm_core.drop_dead(array[v_token])) = 0;
+    perform bpm_core.complete_tokens(array[v_token]);
+    v_host := (
+      select row(t.tenant_id, t.workflow_instance_id, v_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+        from bpm_core.scope s
+       cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+       where s.tenant_id = v_token.tenant_id and s.id = v_token.scope_id);
+    if exists (select from bpm_core.workflow_flow f
+                where f.tenant_id = v_token.tenant_id and f.workflow_version_id = v_token.version_id and f.source_id = v_token.node_id) then
+      perform bpm_core.empty_scopes(v_token.tenant_id, array[v_token.scope_id]);
+      -- Nothing outside may end it half way: it leaves by its cancel boundary, or by an error of a handler.
+      perform bpm_core.close_events(v_token.tenant_id, array[v_host.token_id]);
+      v_leaving := v_leaving || bpm_core.bear_tokens(array[v_token]);
+      continue;
+    end if;
+    v_boundary := (select n.node_id from bpm_core.workflow_node n
+                    where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
+                      and n.kind = 'CancelBoundary' limit 1);
+    perform bpm_core.close_waits(array[v_host]);
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+    values (v_host.tenant_id, v_host.instance_id, bpm_core.now(), 'TransactionCancelled', v_host.token_id, v_boundary, jsonb_build_object('host', v_host.node_id));
+    v_leaving := v_leaving || row(v_host.tenant_id, v_host.instance_id, v_host.version_id, v_host.scope_id, v_host.token_id, v_boundary,
+                                  null, null)::bpm_core.moving;
+  end loop;
+  return v_leaving;
+end
+$$;
+
+-- from 40_flow/enter_compensation_marks.sql
+-- KIND compensation mark: behind an activity that has a compensation handler. Writes down that the activity is completed, with the variables it leaves
+-- behind (of a sub-process those declared inside too), and passes on. Positions grow in the order of completion.
+-- Returns:  moving[], leaving. Writes: compensation_record, history_event.
+create or replace function bpm_core.enter_compensation_marks(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with marked as materialized (
+    select a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, bpm_core.new_id() as record_id, n.mark, i.inner_id, v.variables,
+           (l.position + row_number() over (partition by a.instance_id order by a.ord))::integer as position
+      from unnest(p_arriving) with ordinality a(tenant_id, instance_id, version_id, scope_id, token_id, node_id, flow_id, kind, ord)
+     cross join lateral (select n.attributes -> 'drawn' as mark from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+     cross join lateral (select coalesce(max(r.position), 0) as position from bpm_core.compensation_record r
+                          where r.workflow_instance_id = a.instance_id offset 0) l
+      left join lateral (select s.id as inner_id from (select s.id, s.node_id, s.state from bpm_core.scope s where s.host_token_id = a.token_id offset 0) s
+                          where s.node_id = n.mark ->> 'activity' and s.state = 'Completed' order by s.id desc limit 1) i on true
+     cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, coalesce(i.inner_id, a.scope_id)) v),
+  kept as (
+    insert into bpm_core.compensation_record (
+      tenant_id, id, workflow_instance_id, scope_id, inner_scope_id, node_id, event_id, handler_ref, position, snapshot, recorded_at)
+    select m.tenant_id, m.record_id, m.instance_id, m.scope_id, m.inner_id, m.mark ->> 'activity', m.mark ->> 'event', m.mark ->> 'handler', m.position,
+           m.variables, v_now
+      from marked m)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select m.tenant_id, m.instance_id, v_now, 'CompensationRecorded', m.token_id, m.node_id,
+         jsonb_build_object('record', m.record_id, 'activity', m.mark -> 'activity', 'position', m.position)
+    from marked m;
+  return array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, a.node_id, null, null)::bpm_core.moving
+      from unnest(p_arriving) a);
+end
+$$;
+
+-- from 40_flow/enter_compensation_throws.sql
+-- KIND compensation throw: takes the records it compensates for itself and waits, as the host of one handler after the other. Nothing to compensate: moves on.
+-- Returns:  moving[], the tokens in the handlers, leaving their events; throwers that move on. Writes: token, what claim_compensations and run_compensation write.
+create or replace function bpm_core.enter_compensation_throws(p_arriving bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_token   bpm_core.moving;
+begin
+  perform bpm_core.host_tokens(p_arriving);
+  foreach v_token in array p_arriving loop
+    perform bpm_core.claim_compensations(v_token);
+    v_leaving := v_leaving || bpm_core.run_compensation(v_token, null);
+  end loop;
+  return v_leaving;
 end
 $$;
 
@@ -8334,8 +8927,9 @@ $$;
 
 -- from 40_flow/enter_error_ends.sql
 -- KIND error end event: the error goes to the nearest scope outwards that catches it, and the token ends; or the instance fails and its
--- caller catches it. Nobody does: an incident on the token.
--- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown and open_incidents write.
+-- caller catches it. Nobody does: an incident on the token. At the end of the compensation of a saga it is the error that began that; when nobody
+-- catches what a process that is a saga throws, the instance is Failed.
+-- Returns:  moving[], what goes on from where errors are caught. Writes: what catch_thrown, open_incidents and fail_instances write.
 create or replace function bpm_core.enter_error_ends(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -8350,17 +8944,22 @@ declare
 begin
   select c.leaving, c.uncaught into v_leaving, v_uncaught
     from bpm_core.catch_thrown(array(
-      select row(0, a, n.error_code, null)::bpm_core.thrown
+      select row(case when n.attributes @> '{"drawn": {"saga": "process"}}' then 1 else 0 end, a, coalesce(n.error_code, s.error ->> 'code'),
+                 s.error ->> 'message')::bpm_core.thrown
         from unnest(p_arriving) a
-       cross join lateral (select n.error_code from bpm_core.workflow_node n
-                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n), true) c;
+       cross join lateral (select n.error_code, n.attributes from bpm_core.workflow_node n
+                            where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.node_id = a.node_id offset 0) n
+        left join lateral (select s.error from bpm_core.scope s where s.tenant_id = a.tenant_id and s.id = a.scope_id offset 0) s on true), true) c;
   if v_uncaught <> '{}' then
     v_uncaught := bpm_core.throw_to_callers(v_uncaught, true);
   end if;
+  perform bpm_core.fail_instances((u.token).tenant_id, array[(u.token).instance_id], jsonb_build_object('code', u.code, 'message', u.message))
+     from unnest(v_uncaught) u
+    where u.handle = 1;
   perform bpm_core.open_incidents(array(
     select row(u.token, 'UncaughtError', format('Error %s was thrown at %s and nothing catches it.', coalesce(u.code, 'without a code'), (u.token).node_id),
                jsonb_build_object('code', u.code))::bpm_core.trouble
-      from unnest(v_uncaught) u));
+      from unnest(v_uncaught) u where u.handle = 0));
   return v_leaving;
 end
 $$;
@@ -8729,7 +9328,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent' then
+    when 'EndEvent', 'CompensationDone' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -8753,6 +9352,12 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CompensationMark' then
+      return bpm_core.enter_compensation_marks(p_arriving);
+    when 'CompensationThrow' then
+      return bpm_core.enter_compensation_throws(p_arriving);
+    when 'CancelEnd' then
+      return bpm_core.enter_cancel_ends(p_arriving);
     when 'MultiInstance', 'StandardLoop' then
       return bpm_core.enter_multi_instances(p_arriving);
     when 'ItemEnd' then
@@ -9006,6 +9611,42 @@ begin
 end
 $$;
 
+-- from 40_flow/fail_compensations.sql
+-- Records whose handler threw something that is caught outside of it are Failed: it is neither done nor done again. What else its thrower had taken stays
+-- Pending.
+-- p_thrown_at: the token in the handler; p_host: where it is caught. Writes: compensation_record, history_event.
+create or replace function bpm_core.fail_compensations(p_thrown_at bpm_core.moving, p_host bpm_core.moving)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scope uuid := p_thrown_at.scope_id;
+  r_scope record;
+begin
+  while v_scope not in (p_host.scope_id, bpm_core.root_scope()) loop
+    select s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_thrown_at.tenant_id and s.id = v_scope;
+    if r_scope.is_copy then
+      with failed as (
+        update bpm_core.compensation_record r
+           set status = 'Failed', ended_at = bpm_core.now()
+          from (select c.tenant_id, c.id from bpm_core.compensation_record c where c.handler_scope_id = v_scope offset 0) c
+         where r.tenant_id = c.tenant_id and r.id = c.id
+        returning r.tenant_id, r.workflow_instance_id, r.id, r.node_id, r.position, r.thrower_token_id)
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+      select f.tenant_id, f.workflow_instance_id, bpm_core.now(), 'CompensationFailed', f.thrower_token_id, f.node_id,
+             jsonb_build_object('record', f.id, 'position', f.position, 'visit', t.visit)
+        from failed f
+       cross join lateral (select t.visit from bpm_core.token t where t.tenant_id = f.tenant_id and t.id = f.thrower_token_id offset 0) t;
+    end if;
+    v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
+  end loop;
+end
+$$;
+
 -- from 40_flow/fail_instances.sql
 -- Ends instances as Failed: an uncaught rejection, or an operator.
 -- Writes:   as terminate_instances.
@@ -9025,7 +9666,7 @@ $$;
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
--- of its own scope catches it.
+-- of its own scope catches it. A saga catches last what nothing else inside it does, but not what its own compensation throws.
 -- p_kind: ErrorBoundary or EscalationBoundary. Returns: catch; null fields when nobody does.
 create or replace function bpm_core.find_catch(p_token bpm_core.moving, p_kind bpm_core.node_kind, p_code text)
 returns bpm_core.catch
@@ -9039,14 +9680,16 @@ declare
   v_catch  bpm_core.catch;
   v_host   bpm_core.moving := p_token;
   v_inside boolean := false;
+  v_from   text := ':saga';
 begin
   loop
     select n.node_id, n.interrupting, n.element = 'startEvent'
       into v_catch.node_id, v_catch.interrupting, v_catch.is_start
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.attached_to = v_host.node_id
-       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code) and (v_inside or n.element <> 'startEvent')
-     order by n.element = 'startEvent' desc, n.error_code nulls last
+       and n.kind = p_kind and (n.error_code is null or n.error_code = p_code)
+       and (v_inside or n.element <> 'startEvent' or n.node_id like '%:saga-start' and v_from not like '%:saga')
+     order by n.element = 'startEvent' desc, n.error_code nulls last, n.node_id like '%:saga-start'
      limit 1;
     if found then
       v_catch.host := v_host;
@@ -9057,12 +9700,53 @@ begin
       from bpm_core.workflow_node n
      where n.tenant_id = v_host.tenant_id and n.workflow_version_id = v_host.version_id and n.node_id = v_host.node_id;
     v_inside := coalesce(v_inside, true);
+    v_from := v_host.node_id;
     -- The first step outwards leaves the thrower, which is no scope; then the host of each scope.
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, v_host.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
         from bpm_core.scope s
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
        where s.tenant_id = v_host.tenant_id and s.id = v_host.scope_id);
+  end loop;
+  return null;
+end
+$$;
+
+-- from 40_flow/find_saga.sql
+-- The nearest saga around a token that a failure there brings to compensation. A failure inside a compensation handler is for a person: an incident.
+-- Returns:  catch, of its start event; null fields when there is none.
+create or replace function bpm_core.find_saga(p_token bpm_core.moving)
+returns bpm_core.catch
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_catch bpm_core.catch;
+  v_from  bpm_core.moving := p_token;
+  v_copy  boolean;
+begin
+  while v_from.scope_id <> bpm_core.root_scope() loop
+    select s.is_copy, row(t.tenant_id, t.workflow_instance_id, p_token.version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
+      into v_copy, v_catch.host
+      from bpm_core.scope s
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.host_token_id offset 0) t
+     where s.tenant_id = p_token.tenant_id and s.id = v_from.scope_id;
+    exit when v_copy;
+    v_catch.node_id := (
+      select n.node_id
+        from (select n.node_id from bpm_core.workflow_node n
+               where n.attached_to = (v_catch.host).node_id and n.workflow_version_id = p_token.version_id and n.tenant_id = p_token.tenant_id offset 0) n
+       where n.node_id like '%:saga-start');
+    -- What the compensation of a saga itself meets is not for that saga.
+    if v_catch.node_id is not null and v_from.node_id not like '%:saga' then
+      v_catch.interrupting := true;
+      v_catch.is_start := true;
+      return v_catch;
+    end if;
+    v_from := v_catch.host;
   end loop;
   return null;
 end
@@ -10319,7 +11003,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end
@@ -10651,27 +11335,31 @@ begin
      cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
      cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
      where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  ranked as materialized (
+    select j.*, j.met and (j.interrupting or not j.last_met) as effective,
+           row_number() over (partition by (j.wait).token_id, j.met and (j.interrupting or not j.last_met)
+                              order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j),
   turned as (
+    -- One that has to wait for its turn is not yet met: it is asked again when the first has taken effect.
     update bpm_core.subscription s
-       set last_met = j.met
-      from judged j
-     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+       set last_met = r.met
+      from ranked r
+     where s.tenant_id = (r.wait).tenant_id and s.id = (r.wait).id and not r.interrupting and s.last_met <> r.met
+       and (not r.met or r.effective and r.turn = 1)),
   effective as materialized (
-    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
-      from judged j
-     where j.met and (j.interrupting or not j.last_met)),
+    select r.* from ranked r where r.effective and r.turn = 1),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from effective e
-     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
            jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
-      from effective e
-     where e.turn = 1)
-  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+      from effective e)
+  select array_agg(e.wait) into v_met from effective e;
   return bpm_core.leave_waits(v_met);
 end
 $$;
@@ -10965,6 +11653,52 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select o.tenant_id, o.workflow_instance_id, v_now, 'ConditionAwaited', o.token_id, o.node_id, 'Waiting', jsonb_build_object('subscription', o.id)
     from opened o;
+end
+$$;
+
+-- from 40_flow/open_handler.sql
+-- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
+-- Returns:  moving[], the token born, leaving the event that begins the handler.
+-- Writes:   scope, compensation_record, history_event, token, workflow_instance (live_tokens).
+create or replace function bpm_core.open_handler(p_record bpm_core.compensation_record, p_thrower bpm_core.moving)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   timestamptz := bpm_core.now();
+  v_scope uuid := bpm_core.new_id();
+  v_born  bpm_core.moving[];
+begin
+  insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, is_copy)
+  values (p_record.tenant_id, v_scope, p_record.workflow_instance_id, nullif(p_thrower.scope_id, bpm_core.root_scope()), p_thrower.node_id,
+          p_thrower.token_id, p_record.snapshot, true);
+  update bpm_core.compensation_record r
+     set handler_scope_id = v_scope
+   where r.tenant_id = p_record.tenant_id and r.id = p_record.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  values (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'ScopeOpened', p_thrower.token_id, p_thrower.node_id, jsonb_build_object('scope', v_scope)),
+         (p_record.tenant_id, p_record.workflow_instance_id, v_now, 'CompensationStarted', p_thrower.token_id, p_record.node_id,
+          jsonb_build_object('record', p_record.id, 'position', p_record.position, 'handler', p_record.handler_ref, 'scope', v_scope, 'visit', (
+            select t.visit from bpm_core.token t where t.tenant_id = p_thrower.tenant_id and t.id = p_thrower.token_id)));
+  if exists (select from bpm_core.workflow_node n
+              where n.tenant_id = p_thrower.tenant_id and n.workflow_version_id = p_thrower.version_id and n.node_id = p_record.event_id
+                and n.element = 'startEvent') then
+    v_born := bpm_core.start_event_subs(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id,
+                                                  p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving], false);
+  else
+    v_born := bpm_core.bear_tokens(array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, v_scope,
+                                             p_thrower.token_id, p_record.event_id, null, null)::bpm_core.moving]);
+  end if;
+  update bpm_core.token t
+     set mode = 'Compensation', steps = h.steps
+    from (select b.tenant_id, b.token_id from unnest(v_born) b) b
+   cross join lateral (select k.steps from bpm_core.token k where k.tenant_id = b.tenant_id and k.id = p_thrower.token_id offset 0) h
+   where t.tenant_id = b.tenant_id and t.id = b.token_id;
+  return v_born;
 end
 $$;
 
@@ -11498,7 +12232,7 @@ end
 $$;
 
 -- from 40_flow/patch_scopes.sql
--- Patches the scopes around a token: each key goes to the nearest that declares it.
+-- Patches the scopes around a token: each key goes to the nearest that declares it. From the copy a compensation handler has of them it goes on outwards.
 -- Returns:  jsonb, what no scope declares: it belongs to the workflow. Writes: scope.
 create or replace function bpm_core.patch_scopes(p_tenant_id text, p_scope_id uuid, p_patch jsonb)
 returns jsonb
@@ -11515,13 +12249,13 @@ declare
   r_scope record;
 begin
   while v_rest <> '{}' and v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
     v_names := array(select k.name from jsonb_object_keys(v_rest) k(name) where r_scope.variables ? k.name);
     if cardinality(v_names) > 0 then
       update bpm_core.scope s
          set variables = s.variables || (select jsonb_object_agg(n.name, v_rest -> n.name) from unnest(v_names) n(name))
        where s.tenant_id = p_tenant_id and s.id = v_scope;
-      v_rest := v_rest - v_names;
+      v_rest := case when r_scope.is_copy then v_rest else v_rest - v_names end;
     end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
@@ -12171,6 +12905,38 @@ returns uuid
 language sql immutable parallel safe
 as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 
+-- from 40_flow/run_compensation.sql
+-- Begins the next handler of a thrower; when there is none left, the thrower moves on.
+-- p_below: the position done last; null: none yet. Returns: moving[], the token in the handler, or the thrower, leaving.
+-- Writes:   what open_handler writes; history_event.
+create or replace function bpm_core.run_compensation(p_thrower bpm_core.moving, p_below integer)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_record bpm_core.compensation_record;
+begin
+  select r.* into v_record
+    from bpm_core.compensation_record r
+   where r.thrower_token_id = p_thrower.token_id and r.position < coalesce(p_below, 2147483647) and r.status = 'Pending'
+   order by r.position desc
+   limit 1;
+  if found then
+    return bpm_core.open_handler(v_record, p_thrower);
+  end if;
+  if p_below is null then
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id)
+    values (p_thrower.tenant_id, p_thrower.instance_id, bpm_core.now(), 'TokenMoved', p_thrower.token_id, p_thrower.node_id);
+  end if;
+  return array[row(p_thrower.tenant_id, p_thrower.instance_id, p_thrower.version_id, p_thrower.scope_id, p_thrower.token_id, p_thrower.node_id,
+                   null, null)::bpm_core.moving];
+end
+$$;
+
 -- from 40_flow/schedule_starts.sql
 -- Schedules the start timers of a version. p_before: how those of the version before it stood.
 -- Writes:   timer. One that will not fire any more gets a row that says so: Cancelled, none remaining.
@@ -12197,8 +12963,9 @@ $$;
 
 -- from 40_flow/scope_variables.sql
 -- What is declared in a scope and those around it, the nearest winning.
+-- p_copies: with what compensation handlers have copied; what is written to that goes outwards too.
 -- Returns:  jsonb object; empty at the root.
-create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid)
+create or replace function bpm_core.scope_variables(p_tenant_id text, p_scope_id uuid, p_copies boolean default true)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -12212,8 +12979,10 @@ declare
   r_scope     record;
 begin
   while v_scope <> bpm_core.root_scope() loop
-    select s.variables, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
-    v_variables := r_scope.variables || v_variables;
+    select s.variables, s.is_copy, s.parent_scope_id into r_scope from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = v_scope;
+    if p_copies or not r_scope.is_copy then
+      v_variables := r_scope.variables || v_variables;
+    end if;
     v_scope := coalesce(r_scope.parent_scope_id, bpm_core.root_scope());
   end loop;
   return v_variables;
@@ -12929,6 +13698,36 @@ begin
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
   end if;
+end
+$$;
+
+-- from 40_flow/take_error.sql
+-- Follows an error to where it was caught; where that is a saga, what went wrong is kept in its scope, to go on outwards when all is undone.
+-- Returns:  moving[], leaving. Writes: history_event, scope, what follow_catch and fail_compensations write.
+create or replace function bpm_core.take_error(p_thrown bpm_core.thrown, p_catch bpm_core.catch)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  values ((p_catch.host).tenant_id, (p_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (p_catch.host).token_id, p_catch.node_id,
+          jsonb_build_object('host', (p_catch.host).node_id, 'code', p_thrown.code, 'message', p_thrown.message)
+          || case when p_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
+  perform bpm_core.fail_compensations(p_thrown.token, p_catch.host);
+  v_leaving := bpm_core.follow_catch(p_catch);
+  if p_catch.node_id like '%:saga-start' then
+    update bpm_core.scope s
+       set error = jsonb_build_object('code', p_thrown.code, 'message', p_thrown.message)
+      from (select l.tenant_id, l.scope_id from unnest(v_leaving) l) l
+     where s.tenant_id = l.tenant_id and s.id = l.scope_id;
+  end if;
+  return v_leaving;
 end
 $$;
 
@@ -14182,6 +14981,49 @@ begin
 end
 $$;
 
+-- from 50_work/compensate_failures.sql
+-- Exhausted tasks inside of a saga fail that: it undoes what was done in it, and the error AttemptsExhausted goes outwards. In a suspended instance nothing
+-- moves: there they are incidents.
+-- Returns:  uuid[], the tasks that are in none. Writes: what take_error and the path ahead write. The instances are locked.
+create or replace function bpm_core.compensate_failures(p_tenant_id text, p_tasks uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_others  uuid[] := '{}'::uuid[];
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+  v_saga    bpm_core.catch;
+  r_task    record;
+begin
+  for r_task in
+    select k.id, row(p_tenant_id, t.workflow_instance_id, w.workflow_version_id, coalesce(t.scope_id, bpm_core.root_scope()), t.token_id, t.node_id,
+                     null, null)::bpm_core.moving as token, w.status,
+           format('Task %s (%s) at %s failed in attempt %s of %s.', t.id, t.task_type, t.node_id, t.attempt, t.max_attempts) as message
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_tasks) x(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select w.workflow_version_id, w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+  loop
+    v_saga := bpm_core.find_saga(r_task.token);
+    if v_saga.node_id is null or r_task.status <> 'Running' then
+      v_others := v_others || r_task.id;
+    elsif cardinality(bpm_core.drop_dead(array[r_task.token])) > 0 then
+      -- Of two in the same saga the first has ended the other.
+      v_leaving := v_leaving || bpm_core.take_error(row(0, r_task.token, 'AttemptsExhausted', r_task.message)::bpm_core.thrown, v_saga);
+    end if;
+  end loop;
+  if cardinality(v_leaving) > 0 then
+    perform bpm_core.bump_instances(p_tenant_id, array(select l.instance_id from unnest(v_leaving) l));
+    perform bpm_core.advance_isolated(bpm_core.drop_dead(v_leaving));
+  end if;
+  return v_others;
+end
+$$;
+
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
@@ -15367,9 +16209,9 @@ $$;
 -- from 50_work/settle_failures.sql
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident.
+-- dead letter and an incident, or a saga undoes what was done.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -15419,7 +16261,9 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
+  if v_exhausted is not null then
+    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
+  end if;
   return query select s.* from unnest(v_settled) s;
 end
 $$;
@@ -16963,6 +17807,7 @@ begin
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
@@ -17469,7 +18314,11 @@ as $$
    where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id
+                        and (s.state = 'Open'
+                             -- Closed while the host rests: inside it something has begun that nothing else may disturb.
+                             or s.state = 'Closed' and exists (select from bpm_core.scope o
+                                                                where o.tenant_id = k.tenant_id and o.host_token_id = k.id and o.state = 'Open')))
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
   union all
   select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
@@ -17652,6 +18501,58 @@ as $$
                               where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
 $$;
 
+-- from 80_operation/invariant_i_17.sql
+-- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
+create or replace function bpm_core.invariant_i_17(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with told as materialized (
+    select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
+           (h.detail ->> 'visit')::integer as visit
+      from bpm_core.history_event h
+     where h.tenant_id = p_tenant_id and h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed')),
+  counted as (
+    select t.record_id, count(*) filter (where t.kind = 'CompensationRecorded') as recorded, count(*) filter (where t.kind = 'CompensationStarted') as started,
+           count(*) filter (where t.kind = 'CompensationCompleted') as completed, count(*) filter (where t.kind = 'CompensationFailed') as failed
+      from told t group by t.record_id)
+  select bpm_core.violation_of('I-17', r.tenant_id, 'compensation_record', r.id::text, x.rule,
+           jsonb_build_object('node', r.node_id, 'position', r.position, 'status', r.status, 'recorded', coalesce(c.recorded, 0), 'started', coalesce(c.started, 0),
+                              'completed', coalesce(c.completed, 0), 'failed', coalesce(c.failed, 0), 'handler_scope', s.state))
+    from bpm_core.compensation_record r
+    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+    left join counted c on c.record_id = r.id
+    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
+   cross join lateral (values
+     ('not recorded once, by a step that was completed', coalesce(c.recorded, 0) <> 1),
+     ('undone more than once', coalesce(c.completed, 0) + coalesce(c.failed, 0) > 1),
+     ('undone, or not, unlike history', (r.status = 'Completed') <> (coalesce(c.completed, 0) > 0) or (r.status = 'Failed') <> (coalesce(c.failed, 0) > 0)),
+     ('over before it began', r.status <> 'Pending' and (coalesce(c.started, 0) = 0 or s.state = 'Open')),
+     ('its handler ended, and it did not', r.status = 'Pending' and s.state = 'Completed')) x(rule, broken)
+   where r.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since()) and x.broken
+  union all
+  select bpm_core.violation_of('I-17', p_tenant_id, 'workflow_instance', t.workflow_instance_id::text, 'positions do not grow in the order of completion',
+           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before))
+    from (select t.*, lag(t.position) over (partition by t.workflow_instance_id order by t.seq) as before from told t where t.kind = 'CompensationRecorded') t
+   where t.position <= t.before
+  union all
+  select bpm_core.violation_of('I-17', p_tenant_id, 'token', t.token_id::text, 'not in descending order, or not one after the other',
+           jsonb_build_object('record', t.record_id, 'position', t.position, 'before', t.before, 'kind', t.kind, 'kind_before', t.kind_before))
+    from (select t.*, lag(t.position) over w as before, lag(t.kind) over w as kind_before
+            from told t
+           where t.kind in ('CompensationStarted', 'CompensationCompleted', 'CompensationFailed')
+          window w as (partition by t.token_id, t.visit order by t.seq)) t
+   where case when t.kind = 'CompensationStarted' then t.kind_before <> 'CompensationCompleted' or t.position >= t.before
+              else t.kind_before is distinct from 'CompensationStarted' or t.position <> t.before end
+  union all
+  select bpm_core.violation_of('I-17', p_tenant_id, 'token', s.host_token_id::text, 'several handlers at once', jsonb_build_object('handlers', count(*)))
+    from bpm_core.scope s
+   where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
+   group by s.host_token_id
+  having count(*) > 1
+$$;
+
 -- from 80_operation/invariant_i_18.sql
 -- I-18: same tenant, operation, key and payload -> same answer; another payload -> conflict; concurrent callers -> one effect. What is kept of a
 -- key must be able to do that: a whole hash, an answer, and the instance it speaks of.
@@ -17828,6 +18729,9 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_tasks(p_tenant_id) o
+  union all
+  select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
+    from bpm_core.orphans_of_compensation(p_tenant_id) o
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -18014,6 +18918,36 @@ as $$
                        from bpm_core.process_workflow_binding b
                        join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
                       where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
+$$;
+
+-- from 80_operation/orphans_of_compensation.sql
+-- References of compensation records that are no foreign keys, and point at nothing: scopes, nodes, the token that waits, the scope of the handler.
+-- Returns:  rows (kind, id, refers_to, which).
+create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
+returns table (kind text, id text, refers_to text, which text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'compensation_record', r.id::text, x.refers_to, x.which
+    from bpm_core.compensation_record r
+    join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+    left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.scope_id
+    left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
+    left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
+    left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
+    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
+    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
+    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
+   cross join lateral (values
+     ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
+     ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
+     ('scope of its handler', r.handler_scope_id::text,
+      r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
+     ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
+     ('node', r.node_id, a.node_id is null),
+     ('node', r.event_id, e.node_id is null),
+     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
+   where r.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -18681,7 +19615,8 @@ select h.tenant_id,
          when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
-         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed') then 'compensation'
+         when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
+                         'TransactionCancelled') then 'compensation'
          else 'token'
        end as category,
        h.kind::text as kind,
@@ -18853,6 +19788,29 @@ select i.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
+
+create or replace view bpm.compensation with (security_barrier) as
+select r.tenant_id,
+       w.process_instance_id,
+       r.workflow_instance_id,
+       r.id as record_id,
+       r.position,
+       r.node_id,
+       n.name as node_name,
+       r.handler_ref as handler_id,
+       r.status::text as status,
+       r.snapshot,
+       r.recorded_at,
+       r.thrower_token_id,
+       coalesce(s.state = 'Open', false) as is_running,
+       r.ended_at
+  from bpm_core.compensation_record r
+  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
+  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';
 
 -- from 50_work/views.sql
 -- Who does it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -19049,7 +20007,8 @@ select s.tenant_id,
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
            end as state,
            h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenBorn', 'JoinFired', 'TaskCompleted', 'TimerFired', 'MessageReceived',
-                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'NodeSkipped') as leaves
+                      'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'CommandWritten', 'ScopeCompleted', 'CallCompleted', 'ConditionMet',
+                      'NodeSkipped', 'CompensationRecorded', 'TransactionCancelled') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
       left join bpm_core.workflow_node n
@@ -19058,7 +20017,8 @@ select s.tenant_id,
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped')
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'CompensationRecorded',
+                      'TransactionCancelled')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
        and not (h.kind = 'IncidentOpened' and h.to_state is distinct from 'Failed')) s

@@ -9,15 +9,17 @@ as $$
     when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
     when 'endEvent' then
       case p_event when 'none' then 'EndEvent' when 'terminate' then 'TerminateEnd' when 'error' then 'ErrorEnd' when 'signal' then 'SignalThrow'
-                   when 'escalation' then 'EscalationThrow' when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
+                   when 'escalation' then 'EscalationThrow' when 'compensate' then 'CompensationThrow' when 'cancel' then 'CancelEnd'
+                   when 'message' then case when p_sends then 'SendTask' else 'EndEvent' end end
     when 'intermediateThrowEvent' then
       case p_event when 'none' then 'PassThrough' when 'link' then 'PassThrough' when 'signal' then 'SignalThrow' when 'escalation' then 'EscalationThrow'
-                   when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
+                   when 'compensate' then 'CompensationThrow' when 'message' then case when p_sends then 'SendTask' else 'PassThrough' end end
     when 'intermediateCatchEvent' then
       case p_event when 'timer' then 'TimerCatch' when 'message' then 'MessageCatch' when 'signal' then 'SignalCatch' when 'conditional' then 'ConditionalCatch' when 'link' then 'PassThrough' end
     when 'boundaryEvent' then
       case p_event when 'timer' then 'TimerBoundary' when 'message' then 'MessageBoundary' when 'signal' then 'SignalBoundary'
-                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary' end
+                   when 'error' then 'ErrorBoundary' when 'escalation' then 'EscalationBoundary' when 'conditional' then 'ConditionalBoundary'
+                   when 'compensate' then 'CompensationBoundary' when 'cancel' then 'CancelBoundary' end
     when 'task' then 'PassThrough'
     when 'manualTask' then 'PassThrough'
     when 'receiveTask' then 'MessageCatch'

@@ -18,9 +18,12 @@ begin
   v_lines := bpm_core.compile_conditions(v_lines);
   v_drawn := bpm_core.resolve_nodes(p_elements, v_drawn, v_lines, bpm_core.approval_types(p_tenant_id));
   select l.nodes, l.flows into nodes, flows
-    from bpm_core.wrap_bodies(processes, v_drawn, v_lines) b
+    from bpm_core.add_sagas(p_elements, processes, v_drawn, v_lines) s
+   cross join lateral bpm_core.wrap_bodies(processes, s.nodes, s.flows) b
    cross join lateral bpm_core.wrap_loops(p_elements, b.nodes, b.flows) m
-   cross join lateral bpm_core.lower_graph(m.nodes, m.flows) l;
+    -- When everything is where it runs: what is done in a loop is marked inside of that.
+   cross join lateral bpm_core.lower_compensation(p_elements, v_drawn, m.nodes, m.flows) c
+   cross join lateral bpm_core.lower_graph(c.nodes, c.flows) l;
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
@@ -34,6 +37,8 @@ begin
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
             union all select f from bpm_core.find_unknown_references(p_elements, v_drawn) f
             union all select f from bpm_core.find_event_faults(p_elements, v_drawn) f

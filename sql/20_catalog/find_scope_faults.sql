@@ -18,7 +18,7 @@ as $$
     from start s where not s.by_event and s.event <> 'none'
   union all
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
-           'Give it a message, timer, signal, error or escalation definition.')
+           'Give it a message, timer, signal, error, escalation or compensation definition.')
     from start s where s.by_event and s.event = 'none'
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,

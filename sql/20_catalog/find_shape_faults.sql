@@ -6,8 +6,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with node as materialized (
     select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label,
-           coalesce(n.scope_tag = 'adHocSubProcess' or n.attributes @> '{"isForCompensation": "true"}' or n.attributes @> '{"triggeredByEvent": "true"}'
-             or n.event in ('link', 'compensate'), false) as unconnected
+           coalesce(n.scope_tag = 'adHocSubProcess' or bpm_core.is_handler(n.attributes) or n.attributes @> '{"triggeredByEvent": "true"}'
+             or n.event = 'link' or n.tag = 'boundaryEvent' and n.event = 'compensate', false) as unconnected
       from unnest(p_nodes) n
   ),
   loose as (

@@ -12,11 +12,10 @@ as $$
              when n.kind is null and n.tag = 'startEvent' and n.event = 'conditional' then ' waits for a condition over variables, but before it starts there are none; not executed.'
              when n.kind is null and n.event is not null then format(' of kind %s is not executed.', n.event)
              when n.kind is null then ' is not executed.'
-             when n.attributes ->> 'instantiate' = 'true' then ' starts the process, which only a start event does here.'
-             else ' is a compensation handler, which is not executed.' end,
+             else ' starts the process, which only a start event does here.' end,
            n.node_id, null, 'See the table of elements in the documentation for what is executed.')
     from unnest(p_nodes) n
-   where n.kind is null or n.attributes ->> 'isForCompensation' = 'true' or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
+   where n.kind is null or (n.tag = 'receiveTask' and n.attributes ->> 'instantiate' = 'true')
   union all
   select bpm_core.fault('UnsupportedElement', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name') || ' is no element of BPMN that is known here.',
            e.id, null, null)

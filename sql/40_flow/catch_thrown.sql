@@ -2,7 +2,7 @@
 -- One by one, since the first may end what the second stands in; such a one is gone.
 -- p_ends: the throwers are end events, so their tokens end there; else they rest at the activity that throws.
 -- Returns:  leaving moving[]: what goes on, not yet moved; uncaught thrown[], untouched.
--- Writes:   token, workflow_instance, scope, history_event, what close_waits writes. The instances are locked.
+-- Writes:   token, workflow_instance, scope, what take_error writes. The instances are locked.
 create or replace function bpm_core.catch_thrown(p_thrown bpm_core.thrown[], p_ends boolean, out leaving bpm_core.moving[], out uncaught bpm_core.thrown[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -27,11 +27,7 @@ begin
     if p_ends then
       perform bpm_core.complete_tokens(array[v_thrown.token]);
     end if;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
-    values ((v_catch.host).tenant_id, (v_catch.host).instance_id, bpm_core.now(), 'ErrorCaught', (v_catch.host).token_id, v_catch.node_id,
-            jsonb_build_object('host', (v_catch.host).node_id, 'code', v_thrown.code, 'message', v_thrown.message)
-            || case when v_catch.is_start then '{"interrupting": false}'::jsonb else '{}' end);
-    leaving := leaving || bpm_core.follow_catch(v_catch);
+    leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
 end
 $$;

@@ -52,7 +52,7 @@ begin
       else
         v_leaving := v_leaving || v_entered;
       end if;
-      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent') then
+      if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
         v_joining := v_joining || r_group.arriving;
       end if;
       v_inclusive := v_inclusive or r_group.kind = 'InclusiveJoin';

@@ -27,7 +27,7 @@ begin
       return bpm_core.enter_parallel_joins(p_arriving);
     when 'InclusiveJoin' then
       return bpm_core.enter_inclusive_joins(p_arriving);
-    when 'EndEvent' then
+    when 'EndEvent', 'CompensationDone' then
       return bpm_core.enter_end_events(p_arriving);
     when 'UserTask' then
       return bpm_core.enter_user_tasks(p_arriving);
@@ -51,6 +51,12 @@ begin
       return bpm_core.enter_event_gateways(p_arriving);
     when 'SubProcess' then
       return bpm_core.enter_sub_processes(p_arriving);
+    when 'CompensationMark' then
+      return bpm_core.enter_compensation_marks(p_arriving);
+    when 'CompensationThrow' then
+      return bpm_core.enter_compensation_throws(p_arriving);
+    when 'CancelEnd' then
+      return bpm_core.enter_cancel_ends(p_arriving);
     when 'MultiInstance', 'StandardLoop' then
       return bpm_core.enter_multi_instances(p_arriving);
     when 'ItemEnd' then

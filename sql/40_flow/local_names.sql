@@ -15,7 +15,7 @@ begin
   if p_patch = '{}' or coalesce(p_scope_id, bpm_core.root_scope()) = bpm_core.root_scope() then
     return '{}'::jsonb;
   end if;
-  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id);
+  v_declared := bpm_core.scope_variables(p_tenant_id, p_scope_id, false);
   v_names := (select jsonb_agg(k.name) from jsonb_object_keys(p_patch) k(name) where v_declared ? k.name);
   return case when v_names is null then '{}' else jsonb_build_object('local', v_names) end;
 end

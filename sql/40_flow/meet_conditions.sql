@@ -26,27 +26,31 @@ begin
      cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
      cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
      where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+  ranked as materialized (
+    select j.*, j.met and (j.interrupting or not j.last_met) as effective,
+           row_number() over (partition by (j.wait).token_id, j.met and (j.interrupting or not j.last_met)
+                              order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
+      from judged j),
   turned as (
+    -- One that has to wait for its turn is not yet met: it is asked again when the first has taken effect.
     update bpm_core.subscription s
-       set last_met = j.met
-      from judged j
-     where s.tenant_id = (j.wait).tenant_id and s.id = (j.wait).id and not j.interrupting and s.last_met <> j.met),
+       set last_met = r.met
+      from ranked r
+     where s.tenant_id = (r.wait).tenant_id and s.id = (r.wait).id and not r.interrupting and s.last_met <> r.met
+       and (not r.met or r.effective and r.turn = 1)),
   effective as materialized (
-    select j.*, row_number() over (partition by (j.wait).token_id order by j.interrupting desc, (j.wait).created_at, (j.wait).id) as turn
-      from judged j
-     where j.met and (j.interrupting or not j.last_met)),
+    select r.* from ranked r where r.effective and r.turn = 1),
   consumed as (
     update bpm_core.subscription s
        set state = 'Consumed'
       from effective e
-     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting and e.turn = 1),
+     where s.tenant_id = (e.wait).tenant_id and s.id = (e.wait).id and e.interrupting),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
     select p_tenant_id, (e.wait).workflow_instance_id, bpm_core.now(), 'ConditionMet', (e.wait).token_id, (e.wait).node_id,
            jsonb_build_object('subscription', (e.wait).id) || case when e.takes_host then '{}'::jsonb else '{"interrupting": false}' end
-      from effective e
-     where e.turn = 1)
-  select array_agg(e.wait) into v_met from effective e where e.turn = 1;
+      from effective e)
+  select array_agg(e.wait) into v_met from effective e;
   return bpm_core.leave_waits(v_met);
 end
 $$;

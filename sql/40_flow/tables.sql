@@ -11,6 +11,7 @@ create type bpm_core.timer_status as enum ('Scheduled', 'Held', 'Fired', 'Cancel
 create type bpm_core.subscription_state as enum ('Open', 'Consumed', 'Closed');
 create type bpm_core.message_state as enum ('Buffered', 'Correlated', 'Expired');
 create type bpm_core.incident_state as enum ('Open', 'Resolved');
+create type bpm_core.compensation_status as enum ('Pending', 'Completed', 'Failed');
 
 -- One token on its way. Arriving: node_id is where it enters, flow_id the flow it came over (null at a start).
 -- Leaving: node_id is what it leaves, flow_id the flow it takes; null = its only outgoing flow.
@@ -213,6 +214,8 @@ create table bpm_core.scope (
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
   mi_total             integer,
+  is_copy              boolean not null default false,
+  error                jsonb,
   visit                integer not null default 0,
   output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
@@ -227,6 +230,8 @@ comment on table bpm_core.scope is 'Sub-process, multi-instance body, event sub-
 comment on column bpm_core.scope.node_id is 'The activity whose inside this is; its token, host_token_id, rests there until the scope ends.';
 comment on column bpm_core.scope.parent_scope_id is 'The scope the host token is in; null: the root.';
 comment on column bpm_core.scope.variables is 'What was declared here: by input mappings, by a multi-instance. Everything else inner steps write goes outwards.';
+comment on column bpm_core.scope.is_copy is 'The scope of a compensation handler: variables is the snapshot of its record, and what is written to it goes outwards as well.';
+comment on column bpm_core.scope.error is 'Of the compensation of a saga: what went wrong, {code, message}, and goes on outwards when it is done.';
 comment on column bpm_core.scope.live_tokens is 'Live tokens directly in this scope; 0 ends it.';
 
 comment on column bpm_core.scope.mi_index is 'Of one item of a multi-instance or turn of a loop: which, from 0.';
@@ -347,6 +352,39 @@ comment on column bpm_core.inclusive_join.round is 'The round that is collected.
 comment on column bpm_core.inclusive_join.waiting is 'How many tokens wait, surplus included.';
 comment on column bpm_core.inclusive_join.filled is 'One bit per incoming flow: it has brought a token to this round.';
 comment on column bpm_core.inclusive_join.blocked_by is 'A token that could still come over an empty flow when last looked; while it can, the others need not be looked at.';
+
+create table bpm_core.compensation_record (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  scope_id             uuid not null,
+  inner_scope_id       uuid,
+  node_id              text collate "C" not null,
+  event_id             text collate "C" not null,
+  handler_ref          text collate "C" not null,
+  position             integer not null check (position > 0),
+  status               bpm_core.compensation_status not null default 'Pending',
+  snapshot             jsonb not null,
+  recorded_at          timestamptz not null,
+  thrower_token_id     uuid,
+  handler_scope_id     uuid,
+  ended_at             timestamptz,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  unique (workflow_instance_id, position, tenant_id),
+  check ((status = 'Pending') = (ended_at is null)),
+  check (handler_scope_id is null or thrower_token_id is not null)
+) with (fillfactor = 80);
+create index compensation_of_thrower on bpm_core.compensation_record (thrower_token_id, position) where thrower_token_id is not null;
+create index compensation_of_inner on bpm_core.compensation_record (inner_scope_id) where inner_scope_id is not null;
+create index compensation_of_handler on bpm_core.compensation_record (handler_scope_id) where handler_scope_id is not null;
+comment on table bpm_core.compensation_record is 'The ledger of what can be undone: one row for each completed activity that has a compensation handler. Undone from the highest position down, one at a time.';
+comment on column bpm_core.compensation_record.scope_id is 'The scope in which the activity was completed; the zero uuid at the root.';
+comment on column bpm_core.compensation_record.inner_scope_id is 'Of a sub-process: the scope it was.';
+comment on column bpm_core.compensation_record.event_id is 'Where the handler begins: the compensation boundary event of the activity, or the start event of its compensation event sub-process.';
+comment on column bpm_core.compensation_record.snapshot is 'The variables visible when the activity was completed.';
+comment on column bpm_core.compensation_record.thrower_token_id is 'The token that waits for the compensation this record is part of.';
+comment on column bpm_core.compensation_record.handler_scope_id is 'The scope the handler runs in, or ran in last.';
 
 create table bpm_core.timer (
   tenant_id            text collate "C" not null default '',

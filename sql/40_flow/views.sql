@@ -136,3 +136,26 @@ select i.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = i.node_id
  where i.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.incident is 'What cannot go on, and why. resolve_incident drives the same token again.';
+
+create or replace view bpm.compensation with (security_barrier) as
+select r.tenant_id,
+       w.process_instance_id,
+       r.workflow_instance_id,
+       r.id as record_id,
+       r.position,
+       r.node_id,
+       n.name as node_name,
+       r.handler_ref as handler_id,
+       r.status::text as status,
+       r.snapshot,
+       r.recorded_at,
+       r.thrower_token_id,
+       coalesce(s.state = 'Open', false) as is_running,
+       r.ended_at
+  from bpm_core.compensation_record r
+  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+  left join bpm_core.workflow_node n
+    on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = r.node_id
+  left join bpm_core.scope s on s.tenant_id = r.tenant_id and s.id = r.handler_scope_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.compensation is 'The ledger of completed activities that have a compensation handler: undone from the highest position down. Pending, Completed or Failed; is_running while the handler is at work.';

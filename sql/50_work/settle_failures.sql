@@ -1,8 +1,8 @@
 -- Under the locks: ends attempts that failed (reported, p_expired false) or whose lease ran out (p_expired true).
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
--- dead letter and an incident.
+-- dead letter and an incident, or a saga undoes what was done.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter.
+-- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -52,7 +52,9 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
-  perform bpm_core.bury_tasks(p_tenant_id, v_exhausted, 'AttemptsExhausted', p_now);
+  if v_exhausted is not null then
+    perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
+  end if;
   return query select s.* from unnest(v_settled) s;
 end
 $$;

@@ -29,7 +29,11 @@ as $$
    where k.tenant_id = p_tenant_id and k.state = 'Waiting' and e.kind in ('MessageCatch', 'MessageBoundary', 'SignalCatch', 'SignalBoundary', 'ConditionalCatch', 'ConditionalBoundary')
      and not exists (select
                        from bpm_core.subscription s
-                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id and s.state = 'Open')
+                      where s.tenant_id = k.tenant_id and s.token_id = k.id and s.visit = k.visit and s.node_id = e.node_id
+                        and (s.state = 'Open'
+                             -- Closed while the host rests: inside it something has begun that nothing else may disturb.
+                             or s.state = 'Closed' and exists (select from bpm_core.scope o
+                                                                where o.tenant_id = k.tenant_id and o.host_token_id = k.id and o.state = 'Open')))
      and not exists (select from bpm_core.inbox i where i.tenant_id = k.tenant_id and i.target_id = w.id)
   union all
   select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)

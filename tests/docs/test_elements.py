@@ -91,9 +91,33 @@ def _scope(tag: str) -> str:
     return _line(f'<{tag} id="n">{inner}</{tag}>')
 
 
-def _event_sub(trigger: str) -> str:
-    inner = f'<startEvent id="i">{_TRIGGERS[trigger]}</startEvent>{_flow(8, "i", "j")}'
-    return f'<subProcess id="es" triggeredByEvent="true">{inner}<endEvent id="j"/></subProcess>'
+def _event_sub(trigger: str, start: str = "i") -> str:
+    inner = (
+        f'<startEvent id="{start}">{_TRIGGERS[trigger]}</startEvent>'
+        f'{_flow(9, start, start + "-end")}<endEvent id="{start}-end"/>'
+    )
+    return f'<subProcess id="es" triggeredByEvent="true">{inner}</subProcess>'
+
+
+def _undone() -> str:
+    """An activity, its compensation boundary event, its handler."""
+    return _line(
+        '<serviceTask id="n"/>',
+        f'<boundaryEvent id="b" attachedToRef="n">{_TRIGGERS["compensate"]}</boundaryEvent>'
+        '<serviceTask id="u" isForCompensation="true"/>'
+        '<association id="as" sourceRef="b" targetRef="u"/>',
+    )
+
+
+def _cancelled() -> str:
+    """A transaction that one of its branches cancels."""
+    branches = (
+        f'<parallelGateway id="g"/>{_flow(9, "g", "c")}'
+        f'<endEvent id="c">{_TRIGGERS["cancel"]}</endEvent>'
+        f"{_flow(8, 'i', 'g')}{_flow(10, 'g', 'j')}"
+    )
+    scope = _scope("transaction").replace(_flow(8, "i", "j"), branches)
+    return scope.replace("</process>", _attached(_TRIGGERS["cancel"]) + "</process>")
 
 
 def _looped(tag: str, loop: str) -> str:
@@ -176,6 +200,11 @@ _OTHERS = {
     "subProcess, begun by an event": [
         _line('<task id="n"/>', _event_sub(trigger))
         for trigger in ("message", "timer", "signal", "conditional", "error", "escalation")
+    ]
+    + [
+        _scope("subProcess").replace(
+            '<endEvent id="j"/>', f'<endEvent id="j"/>{_event_sub("compensate", "k")}'
+        )
     ],
     "boundaryEvent, escalation": [
         _scope("subProcess").replace(
@@ -206,7 +235,10 @@ _OTHERS = {
         )
         for tag in _ACTIVITIES
     ],
-    "isForCompensation": [_line('<serviceTask id="n" isForCompensation="true"/>')],
+    "isForCompensation": [_undone()],
+    "boundaryEvent, compensate": [_undone()],
+    "boundaryEvent, cancel": [_cancelled()],
+    "endEvent, cancel": [_cancelled()],
     "several event definitions on one event": [
         _EVENTS["intermediateCatchEvent"](_TRIGGERS["timer"] + _TRIGGERS["message"])
     ],

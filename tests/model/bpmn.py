@@ -41,6 +41,7 @@ TAGS = {
     "timer": "intermediateCatchEvent",
     "message": "intermediateCatchEvent",
     "signal": "intermediateCatchEvent",
+    "conditional": "intermediateCatchEvent",
     "receive": "receiveTask",
     "sub": "subProcess",
     "event-sub": "subProcess",
@@ -83,7 +84,7 @@ def _definition_of(node: Node) -> str:
     kind = node.kind.split("-")[0]
     if kind == "receive":
         return "message"
-    kinds = ("timer", "message", "signal", "error", "escalation", "terminate")
+    kinds = ("conditional", "timer", "message", "signal", "error", "escalation", "terminate")
     return kind if kind in kinds else ""
 
 
@@ -101,6 +102,10 @@ def _node(graph: Graph, node: Node) -> str:
     elif definition == "timer":
         tag = "timeCycle" if node.rule.startswith("R") else "timeDuration"
         inner = f"<timerEventDefinition><{tag}>{node.rule}</{tag}></timerEventDefinition>"
+    elif node.condition is not None:
+        text = escape(_text(node.id, node.condition))
+        inner = f"<condition>{text}</condition>"
+        inner = f"<conditionalEventDefinition>{inner}</conditionalEventDefinition>"
     elif definition:
         ref = f' {definition}Ref="{definition}-{node.rule}"' if node.rule else ""
         inner = f"<{definition}EventDefinition{ref}/>"
@@ -143,12 +148,16 @@ def _many(node: Node) -> str:
 def _flow(graph: Graph, flow: Flow) -> str:
     inner = ""
     if flow.condition is not None:
-        # The language follows from the flow, so that the same graph gives the same text.
-        feel = sum(map(ord, flow.id)) % 2 == 0
-        text = f"= {_feel(flow.condition)}" if feel else f"${{{_juel(flow.condition)}}}"
-        inner = f"<conditionExpression>{escape(text)}</conditionExpression>"
+        text = escape(_text(flow.id, flow.condition))
+        inner = f"<conditionExpression>{text}</conditionExpression>"
     ends = f"sourceRef={quoteattr(flow.source)} targetRef={quoteattr(flow.target)}"
     return f'<sequenceFlow id="{flow.id}" {ends}>{inner}</sequenceFlow>'
+
+
+def _text(owner: str, condition: Condition) -> str:
+    """The language follows from whose it is, so that the same graph gives the same text."""
+    feel = sum(map(ord, owner)) % 2 == 0
+    return f"= {_feel(condition)}" if feel else f"${{{_juel(condition)}}}"
 
 
 def _juel(condition: Condition) -> str:

@@ -46,7 +46,14 @@ KNOWN = 0.9
 PASSED = {
     *("InstanceStarted", "TokenMoved", "FlowChosen", "TokenForked", "JoinFired", "TokenCompleted"),
     *("TaskCompleted", "TimerFired", "MessageReceived", "SignalReceived", "ErrorCaught"),
-    *("CallCompleted", "SignalThrown", "EscalationThrown", "EscalationCaught", "ScopeCompleted"),
+    *(
+        "ConditionMet",
+        "CallCompleted",
+        "SignalThrown",
+        "EscalationThrown",
+        "EscalationCaught",
+        "ScopeCompleted",
+    ),
 }
 """History of a token that goes on from a node, or ends there."""
 
@@ -157,6 +164,10 @@ class Case:
 def drawn_name(node: str) -> str:
     """A node as the reference calls it: what is implied behind a node has no name of its own."""
     return re.sub(":(inclusive|choice|split)$", BEHIND, node)
+
+
+def _to(wait: Row) -> tuple[str, str]:
+    return wait["key"] or wait["process"], wait["kind"]
 
 
 class Crowd:
@@ -379,19 +390,24 @@ class Crowd:
         """Send messages: to waits that are there, and at random, kept for a while or not."""
         waits = self.call(
             session,
-            "select s.name, s.kind, s.correlation_key as key, s.node_id as node"
-            " from bpm_core.subscription s, bpm.api_version() v"
-            " where s.state = 'Open' order by random() limit 100",
+            "select s.name, s.kind, s.correlation_key as key, s.node_id as node,"
+            " w.process_instance_id::text as process"
+            " from bpm_core.subscription s, bpm_core.workflow_instance w, bpm.api_version() v"
+            " where s.state = 'Open' and w.id = s.workflow_instance_id order by random() limit 100",
         )
         # What begins something beside others is left alone in the end: it could go on for ever.
         wanted = [w for w in waits if not self.calm or self.nodes[w["node"]].interrupting]
-        keys = [(wait["name"], wait["key"], wait["kind"]) for wait in wanted]
+        keys = [(w["node"] if w["kind"] == "Conditional" else w["name"], *_to(w)) for w in wanted]
         keys = keys[: chance.choice((1, 5, 20))]
         if not self.calm:
             some = chance.choices(list(self.cases.values()), k=2)
             keys += [(chance.choice(NAMES), case.key, "Message") for case in some]
         for name, key, kind in keys:
             payload = {chance.choice(GIVEN): chance.randint(0, 9)}
+            if kind == "Conditional":
+                # Whoever waits for a condition may wait for somebody to set a variable.
+                self._set(session, key, self._what_makes_true(name, chance))
+                continue
             if kind == "Signal":
                 if name.endswith(ALARM) and chance.random() < 0.7:
                     continue
@@ -403,6 +419,17 @@ class Crowd:
                 "select * from bpm.correlate_message(%s, %s, %s, %s::interval)",
                 *(name, key, json.dumps(payload), chance.choice(("0", "0", "1 hour"))),
             )
+
+    def _set(self, session: Session, process: str, values: Row) -> None:
+        self.call(session, "select bpm.set_variables(%s, %s)", process, json.dumps(values))
+
+    def _what_makes_true(self, node: str, chance: random.Random) -> Row:
+        condition = self.nodes[node].condition
+        assert condition is not None
+        while True:
+            values = {name: chance.randint(0, 9) for name in GIVEN}
+            if condition.holds(values) or chance.random() < 0.002:
+                return values
 
     def hold(self, session: Session, chance: random.Random) -> None:
         """Hold an instance while messages for it come: they go through its inbox."""
@@ -428,12 +455,8 @@ class Crowd:
             if "error-end" in row["node_id"] and chance.random() < 0.9:
                 continue
             if row["code"] == "ConditionUndecidable" and chance.random() < 0.8:
-                values = json.dumps({name: chance.randint(0, 9) for name in GIVEN})
-                self.call(
-                    session,
-                    "select * from bpm.set_variables(%s, %s)",
-                    *(str(row["process_instance_id"]), values),
-                )
+                values = {name: chance.randint(0, 9) for name in GIVEN}
+                self._set(session, str(row["process_instance_id"]), values)
             self.call(session, "select * from bpm.resolve_incident(%s)", str(row["incident_id"]))
 
     # -- comparing --------------------------------------------------------------------------
@@ -463,8 +486,8 @@ class Crowd:
             for other in self.families[case.key]:
                 if other is not case and other.writer[0] != row["writer"]:
                     self._tell(other)
-            # What one statement wrote came in one command.
-            if (row["writer"], row["kind"]) != case.writer:
+            # What one statement wrote came at once.
+            if (row["writer"], row["kind"]) != case.writer or case.before != row["kind"]:
                 self._tell(case)
             case.writer = (row["writer"], row["kind"])
             case.pending.append(decision)
@@ -531,6 +554,7 @@ class Crowd:
             "TaskFailed": "failed",
             "TaskRequeued": "revived",
             "TokenResumed": "revived",
+            "ConditionMet": "event",
             "CallCompleted": "task",
             "CallFailed": "error",
         }
@@ -596,6 +620,7 @@ class Crowd:
                 "stuck": (stuck[case.instance], reference.stuck()),
                 "variables": (row["variables"], reference.variables),
                 "passed": (case.passed, reference.passed),
+                "overdue": (Counter(), reference.overdue()),
                 "starved": (row["starved"], reference.starved),
             }
             wrong = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal
 
 from tests.model.graph import COLLECTION, ELEMENT, LOOP, OUTPUT, Condition, Flow, Graph, Node
@@ -142,6 +142,16 @@ class Drawing:
         node = self.node(kind, rule=self.chance.choice(NAMES))
         return Ends(node.id, node.id)
 
+    def conditional(self) -> Ends:
+        """A conditional catch event. Nobody can set the variables of a called process by hand."""
+        if self._called():
+            return self.passed()
+        node = self.node("conditional", condition=self._until("conditional"))
+        return Ends(node.id, node.id)
+
+    def _called(self) -> bool:
+        return "c" in self.graph.code
+
     def guarded(self) -> Ends:
         """An activity with boundary events. An interrupting one leads around it, one that does not
         interrupt to an end of its own, or into the way all others go."""
@@ -167,7 +177,7 @@ class Drawing:
 
     def guard(self, host: str, after: str) -> None:
         """One boundary event and where it leads."""
-        kinds = ["timer", "message", *["signal"] * ("signal" in self.blocks)]
+        kinds = ["timer", "message", *self._more_kinds()]
         taken = {b.rule for b in self.graph.boundaries(host) if b.kind == "error-boundary"}
         codes = [code for code in ("", *CODES) if code not in taken]
         if self.graph.nodes[host].kind in ("service", "sub", "call"):
@@ -178,6 +188,7 @@ class Drawing:
         interrupting = kind == "error" or self.chance.random() < 0.6
         rule = self.chance.choice(codes) if kind == "error" else self._rule(kind, not interrupting)
         event = self.node(f"{kind}-boundary", host=host, interrupting=interrupting, rule=rule)
+        event.condition = self._until(kind)
         body = self.block() if self.chance.random() < 0.5 else self.task()
         self.link(event.id, body.first)
         if interrupting or self.chance.random() < 0.2:
@@ -185,9 +196,26 @@ class Drawing:
         else:
             self.link(body.last, self.node("end").id)
 
+    def _more_kinds(self) -> list[str]:
+        found = ["signal"] if "signal" in self.blocks else []
+        if "conditional" in self.blocks and not self._called():
+            found.append("conditional")
+        return found
+
+    def _until(self, kind: str) -> Condition | None:
+        """A condition that can come true."""
+        while kind == "conditional":
+            found = self.condition(self._read())
+            values = product(range(10), repeat=len(GIVEN))
+            if any(found.holds(dict(zip(GIVEN, v, strict=True))) for v in values):
+                return found
+        return None
+
     def _rule(self, kind: str, beside: bool = False) -> str:
         """A duration, a name or a code. Signals reach every instance that waits, so each graph has
         its own."""
+        if kind == "conditional":
+            return ""
         if kind == "signal":
             return f"{self.graph.code}_{ALARM if beside else self.chance.choice(SIGNALS)}"
         rules = {"timer": DURATIONS, "message": NAMES, "receive": NAMES, "error": CODES}
@@ -196,9 +224,9 @@ class Drawing:
     def race(self) -> Ends:
         """An event-based gateway: the first event wins."""
         gateway, after = self.node("event-gateway"), self.node("exclusive")
-        kinds = ["timer", "message", "message", "receive", *["signal"] * ("signal" in self.blocks)]
+        kinds = ["timer", "message", "message", "receive", *self._more_kinds()]
         for kind in self.chance.sample(kinds, 2):
-            event = self.node(kind, rule=self._rule(kind))
+            event = self.node(kind, rule=self._rule(kind), condition=self._until(kind))
             self.link(gateway.id, event.id)
             if self.chance.random() < 0.5:
                 body = self.block()
@@ -328,11 +356,12 @@ class Drawing:
     def _event_sub(self) -> None:
         node = self.node("event-sub")
         outside, self.scope = self.scope, node.id
-        kinds = ["timer", "message", "error", "escalation", *["signal"] * ("signal" in self.blocks)]
+        kinds = ["timer", "message", "error", "escalation", *self._more_kinds()]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.5
         rule = self._rule(kind, beside=True)
         start = self.node(f"{kind}-start", rule=rule, interrupting=interrupting)
+        start.condition = self._until(kind)
         body = self.block()
         self.link(start.id, body.first)
         self.link(body.last, self.node("end").id)
@@ -343,8 +372,7 @@ class Drawing:
         called = self.graph.called
         if not called or self.chance.random() < 0.6:
             # Calls go two deep.
-            deep = "c" in self.graph.code
-            kinds = frozenset(self.blocks) - {"call"} if deep else frozenset(self.blocks)
+            kinds = frozenset(self.blocks) - ({"call"} if self._called() else set())
             code, size = f"{self.graph.code}c{len(called)}", max(1, self.left // 2)
             called.append(draw(code, f"{self.chance.random()}", size, kinds))
         node = self.node("call", rule=self.chance.choice(called).code)
@@ -431,7 +459,17 @@ class Drawing:
 LANDED = frozenset(
     {
         *("task", "passed", "timer", "message", "guarded", "race"),
-        *("call", "many", "either", "sub", "event_sub", "fling", "escalate", "signal"),
+        *(
+            "conditional",
+            "call",
+            "many",
+            "either",
+            "sub",
+            "event_sub",
+            "fling",
+            "escalate",
+            "signal",
+        ),
         *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
     }
 )

@@ -59,7 +59,7 @@ class Node:
     ``rule`` is the duration of a timer, the name of a message or signal, the code of an error, the
     process a call activity starts. ``writes`` are variables whoever completes the task sets.
     ``many``: how it is repeated; ``times``: how often, or the variable that holds the collection;
-    ``until``: how many are enough.
+    ``until``: how many are enough. ``condition``: what a conditional event waits for.
     """
 
     id: str
@@ -73,6 +73,7 @@ class Node:
     many: Literal["", "parallel", "sequential", "loop"] = ""
     times: str = ""
     until: int = 0
+    condition: Condition | None = None
 
     @property
     def around(self) -> str:
@@ -128,6 +129,7 @@ class Graph:
         found = []
         for node in self.nodes.values():
             words = [node.id, node.rule, f"in {node.scope}" * bool(node.scope)]
+            words += [str(node.condition or "")]
             words += [f"{node.many} {node.times} {node.until or ''}" * bool(node.many)]
             words += [f"on {node.host}" * bool(node.host), "beside" * (not node.interrupting)]
             ways = [f"{flow.target} {flow.condition or ''}" for flow in self.outgoing(node.id)]

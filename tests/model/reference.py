@@ -87,6 +87,7 @@ class Scope:
     host: Token | None
     number: int = 0
     opened: Counter[str] = field(default_factory=Counter)
+    true: set[str] = field(default_factory=set)
     declared: dict[str, Any] = field(default_factory=dict)
     index: int = 0
     closed: bool = False
@@ -118,6 +119,7 @@ class Token:
     alive: bool = True
     name: str = ""
     spent: set[str] = field(default_factory=set)
+    true: set[str] = field(default_factory=set)
     many: Many | None = None
 
 
@@ -150,6 +152,7 @@ class Interpreter:
         self.written: dict[str, Any] = {}
         self.caller = caller
         self.calls: list[Call] = []
+        self.turned: Counter[str] = Counter()
         self._items_over: list[Scope] = []
         self.status = "Running"
         self.root = Scope("", None)
@@ -157,6 +160,7 @@ class Interpreter:
         self.passed: Counter[str] = Counter()
         self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
+        self._turn()
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -258,6 +262,42 @@ class Interpreter:
         node = self.graph.nodes.get(name)
         return node is not None and node.kind == "error-end"
 
+    # -- conditions that are waited for -----------------------------------------------------
+
+    def _conditions(self) -> Iterable[tuple[Token | Scope, Node, bool]]:
+        """What waits for a condition: where, for which event, and whether it is true."""
+        for token in self.tokens:
+            if token.state == "stuck" or token.node.endswith(BEHIND):
+                continue
+            seen = self.sees(token.scope)
+            for name in (offer.split()[1] for offer in self._offers_of(token)):
+                node = self.graph.nodes[name]
+                if node.condition is not None:
+                    yield token, node, bool(node.condition.holds(seen))
+        for scope in self._scopes() if self.tokens else []:
+            for start in [] if scope.closed else self._starts(scope, "conditional"):
+                assert start.condition is not None
+                around = self.root if scope.host is None else scope.host.scope
+                yield scope, start, bool(start.condition.holds(self.sees(around)))
+
+    def _turn(self) -> None:
+        """Conditions beside a host count each time they turn true; not if the same ends it."""
+        true = [c for c in self._conditions() if c[2]]
+        ends = {id(place) for place, node, _ in true if node.interrupting}
+        for place, node, holds in self._conditions():
+            if node.interrupting:
+                continue
+            if holds and node.id not in place.true and id(place) not in ends:
+                self.turned[node.id] += 1
+                place.true.add(node.id)
+            if not holds:
+                place.true.discard(node.id)
+
+    def overdue(self) -> Counter[str]:
+        """Conditions that are true and were not heard of."""
+        true = Counter(n.id for _, n, holds in self._conditions() if holds and n.interrupting)
+        return true + self.turned
+
     # -- being told -------------------------------------------------------------------------
 
     def apply(self, decisions: Sequence[Decision]) -> None:
@@ -272,9 +312,17 @@ class Interpreter:
         for decision, token in found:
             if decision.kind in ("task", "event"):
                 self.passed[decision.node] += 1
+                self._heard(self.graph.nodes[decision.node])
             if decision.node and (token is None or token.alive):
                 leaving += self._begin(decision, token)
         self._run(leaving)
+        self._turn()
+
+    def _heard(self, node: Node) -> None:
+        if node.condition is not None and not node.interrupting:
+            if not self.turned[node.id]:
+                raise Disagreement(f"the condition of {node.id} has not turned true")
+            self.turned[node.id] -= 1
 
     def _begin(self, decision: Decision, token: Token | None) -> Leaving:
         node = self.graph.nodes[decision.node.removesuffix(BEHIND)]
@@ -473,6 +521,7 @@ class Interpreter:
     def _depart(self, token: Token, node: str) -> Arriving:
         """Over which flows a token leaves."""
         token.name, token.spent, token.via, token.state = "", set(), "", "moving"
+        token.true = set()
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
         if token.scope.node and token.scope.node == self.graph.nodes[node].around:
             self.passed[node] += not done
@@ -707,9 +756,8 @@ class Interpreter:
 
 def _waits(node: Node) -> bool:
     """Whether something is open for it: a timer, or a wait for a message or signal."""
-    return node.kind.split("-")[0] in ("timer", "message", "signal", "receive") and (
-        not node.kind.endswith("-throw")
-    )
+    kinds = ("timer", "message", "signal", "receive", "conditional")
+    return node.kind.split("-")[0] in kinds and (not node.kind.endswith("-throw"))
 
 
 def _wait(node: Node) -> str:

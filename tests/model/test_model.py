@@ -162,6 +162,26 @@ MUTANTS |= {
     "what an interrupted sub-process holds goes on": Mutant(
         "bpm_core.empty_scopes(text, uuid[])", r"perform bpm_core.close_waits\(v_ended\);", ""
     ),
+    "of two conditions that turn true one is lost": Mutant(
+        "bpm_core.meet_conditions(text, uuid[])",
+        r"and \(not r.met or r.effective and r.turn = 1\)",
+        "",
+    ),
+    "a called process gives back nothing": Mutant(
+        "bpm_core.apply_call_ends(text, bpm_core.inbox[])",
+        r"w.variables \|\| bpm_core.patch_scopes\(.*?\)\n",
+        "w.variables\n",
+    ),
+    "what is called goes on without its caller": Mutant(
+        "bpm_core.close_calls(text, uuid[])",
+        r"where c.tenant_id = p_tenant_id and",
+        "where false and",
+    ),
+    "outputs in the order of ends": Mutant(
+        "bpm_core.keep_output(bpm_core.loop_state, timestamptz)",
+        r"x.output order by x.index\)",
+        "x.output order by x.index desc)",
+    ),
     "an event sub-process interrupts nothing": Mutant(
         "bpm_core.start_event_subs(bpm_core.moving[], boolean)",
         "if p_interrupting then",

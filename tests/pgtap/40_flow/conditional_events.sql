@@ -1,6 +1,6 @@
 -- Conditional events: a token waits until something is true of its variables; catch, boundary, event-based gateway, event sub-process.
 begin;
-select plan(20);
+select plan(22);
 create function pg_temp.cond(p_tag text, p_id text, p_condition text, p_more text default '') returns text language sql as
 $$ select format('<%1$s id="%2$s" %4$s><conditionalEventDefinition><condition>%3$s</condition></conditionalEventDefinition></%1$s>', p_tag, p_id, replace(p_condition, '<', '&lt;'), p_more) $$;
 create function pg_temp.waits(p uuid) returns text[] language sql as
@@ -71,5 +71,14 @@ select is(test.standing(:'j'), '{"go Waiting"}', 'resumed, it goes on');
 select is((select array_agg(c.code || ' ' || c.node_id order by c.node_id) from bpm.check_bpmn(test.bpmn('bad', '<startEvent id="start"/><endEvent id="end"/>' || pg_temp.cond('intermediateCatchEvent', 'c1', '') || pg_temp.cond('intermediateCatchEvent', 'c2', '${a b}') || test.flows('start>c1', 'c1>c2', 'c2>end'))) c where c.severity = 'fault'), '{"InvalidCondition c1","InvalidCondition c2"}', 'no condition, and one that cannot be read');
 select is((select array_agg(r.node_id || ' ' || r.state order by r.node_id) from bpm.replay(test.workflow(:'g')) r where r.state not in ('Terminated', 'Completed')), '{"calm Waiting","es Waiting","evt:body Waiting"}', 'replay of the event sub-process');
 select is_empty('select * from bpm.check_invariants()', 'all invariants hold');
+
+-- Two beside one host that turn true at once
+select test.deploy('pair', test.service('work') || pg_temp.cond('boundaryEvent', 'one', '${x > 1}', 'attachedToRef="work" cancelActivity="false"') || pg_temp.cond('boundaryEvent', 'two', '${x > 2}', 'attachedToRef="work" cancelActivity="false"')
+  || test.service('first') || test.service('second') || '<endEvent id="end"/><endEvent id="e2"/><endEvent id="e3"/>' || test.flows('start>work', 'work>end', 'one>first', 'first>e2', 'two>second', 'second>e3')) \gset
+select test.start('pair', '{"x": 0}') as pair \gset
+select bpm.set_variables(:'pair', '{"x": 3}') as set \gset
+select is(test.standing(:'pair'), '{"first Waiting","second Waiting","work Waiting"}', 'two that turn true at once: both take effect');
+select bpm.set_variables(:'pair', '{"x": 4}') as set \gset
+select is(test.standing(:'pair'), '{"first Waiting","second Waiting","work Waiting"}', 'each once');
 select * from finish();
 rollback;

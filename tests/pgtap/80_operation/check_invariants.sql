@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(99);
+select plan(111);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -196,6 +196,31 @@ select test.breaks($$
     from bpm_core.task_instance where id = pg_temp.task('granted', 'release')$$, '{I-07,I-16}', 'approved, but two tasks');
 select test.breaks($$delete from bpm_core.approval_record where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a gated task without an approval');
 select test.breaks($$delete from bpm_core.approval_record where workflow_instance_id = pg_temp.w('asked')$$, '{I-16}', 'an approval got lost');
+
+-- I-17: compensation. undo: a and b done and undone but for a, whose handler is at work.
+select test.deploy('undo', (select string_agg(test.service(t) || format('<boundaryEvent id="%1$s-b" attachedToRef="%1$s"><compensateEventDefinition/></boundaryEvent><%2$s id="un-%1$s" isForCompensation="true"/><association id="%1$s-as" sourceRef="%1$s-b" targetRef="un-%1$s"/>', t, case t when 'a' then 'userTask' else 'task' end), '') from unnest('{a,b,c}'::text[]) t)
+  || '<intermediateThrowEvent id="back"><compensateEventDefinition/></intermediateThrowEvent><endEvent id="end"/>' || test.flows('start>a', 'a>b', 'b>c', 'c>back', 'back>end'));
+insert into h select 'undo', s.process_instance_id, s.workflow_instance_id from bpm.start_process('undo') s;
+select test.complete_next(t) from unnest('{a,b,c}'::text[]) t;
+create function pg_temp.record(p_node text) returns uuid language sql as $$
+  select r.id from bpm_core.compensation_record r where r.workflow_instance_id = pg_temp.w('undo') and r.node_id = p_node $$;
+select is_empty('select * from bpm.check_invariants()', 'in the middle of a compensation nothing is broken');
+select test.breaks($$delete from bpm_core.history_event where kind = 'CompensationRecorded' and detail ->> 'record' = pg_temp.record('b')::text$$, '{I-17}', 'a record of what was never completed');
+select test.breaks($$select pg_temp.tell('undo', 'CompensationStarted', token_id, node_id, null, detail), pg_temp.tell('undo', 'CompensationCompleted', token_id, node_id, null, detail)
+  from bpm_core.history_event where kind = 'CompensationCompleted' and detail ->> 'record' = pg_temp.record('b')::text$$, '{I-17}', 'undone twice');
+select test.breaks($$update bpm_core.compensation_record set status = 'Completed', ended_at = now() where id = pg_temp.record('a')$$, '{I-17}', 'undone without a trace, and while its handler is at work');
+select test.breaks($$update bpm_core.compensation_record set status = 'Pending', ended_at = null where id = pg_temp.record('b')$$, '{I-17}', 'undone, and not any more');
+select test.breaks($$update bpm_core.history_event set detail = detail || '{"position": 7}' where kind in ('CompensationStarted', 'CompensationCompleted')
+  and detail ->> 'record' = pg_temp.record('b')::text$$, '{I-17}', 'not in descending order');
+select test.breaks($$delete from bpm_core.history_event where kind = 'CompensationCompleted' and detail ->> 'record' = pg_temp.record('b')::text$$, '{I-17}', 'the next before the last one ended');
+select test.breaks($$update bpm_core.history_event set detail = detail || '{"position": 1}' where kind = 'CompensationRecorded' and detail ->> 'record' = pg_temp.record('b')::text$$,
+  '{I-17}', 'positions that do not grow');
+select test.breaks($$update bpm_core.scope set state = 'Open' where id = (select handler_scope_id from bpm_core.compensation_record where id = pg_temp.record('b'))$$,
+  '{I-17,I-27}', 'several handlers at once');
+select test.breaks($$update bpm_core.compensation_record set scope_id = bpm_core.new_id() where id = pg_temp.record('a')$$, '{I-27}', 'a record of no scope');
+select test.breaks($$update bpm_core.compensation_record set handler_ref = 'nobody' where id = pg_temp.record('a')$$, '{I-27}', 'a record of no handler');
+select test.breaks($$update bpm_core.compensation_record set thrower_token_id = bpm_core.new_id() where id = pg_temp.record('a')$$, '{I-27}', 'a record of no thrower');
+select bpm.cancel_process(pg_temp.p('undo'));
 
 -- I-18: idempotency keys
 select test.breaks($$update bpm_core.idempotency_key set request_hash = '\x00' where key = 'key done'$$, '{I-18}', 'half a hash');
