@@ -11422,7 +11422,7 @@ begin
              from bpm_core.message b
             where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
               and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
-              and b.expires_at > p_now
+              and coalesce(b.expires_at > p_now, false)  -- nothing the index of expiry could be used for: it looks cheap where few are kept
             order by b.received_at, b.id
            offset w.turn limit 1) b
         offset 0) x
@@ -11562,6 +11562,7 @@ begin
   perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
   -- What was opened is held like the rest, should the instance be suspended.
   perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   -- In the new graph a join may have nothing left to wait for, and a condition may hold.
   perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
@@ -12754,13 +12755,14 @@ begin
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path, n.element, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
-     where t.state = 'Waiting')
+     -- An interrupting event sub-process may have begun in the same command: the others there are not waited for any more.
+     where t.state = 'Waiting' and not (n.element = 'startEvent' and bpm_core.starts_closed(r.tenant_id, r.token_id, r.version_id)))
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
@@ -14516,6 +14518,24 @@ begin
       limit 1) n
    where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
 end
+$$;
+
+-- from 40_flow/starts_closed.sql
+-- Whether an interrupting event sub-process has begun in the open scope of this host: no other one can begin there any more.
+create or replace function bpm_core.starts_closed(p_tenant_id text, p_host_token_id uuid, p_version_id uuid)
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+    select
+      from (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = p_host_token_id offset 0) around
+     cross join lateral (select c.node_id from bpm_core.scope c where c.parent_scope_id = around.id offset 0) begun
+     cross join lateral (select n.element, n.attached_to, n.interrupting, n.kind from bpm_core.workflow_node n
+                          where n.scope_node_id = begun.node_id and n.workflow_version_id = p_version_id and n.tenant_id = p_tenant_id offset 0) n
+     where around.tenant_id = p_tenant_id and around.state = 'Open' and n.element = 'startEvent' and n.attached_to is not null
+       -- An error ends what is around it, whatever the drawing says.
+       and (n.interrupting or n.kind = 'ErrorBoundary'))
 $$;
 
 -- from 40_flow/suspend_process.sql
@@ -18844,14 +18864,7 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
-     -- An interrupting event sub-process has begun: the others there no longer can.
-     and not (n.element = 'startEvent' and exists (
-       select
-         from bpm_core.scope s
-         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
-         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
-                                      and x.attached_to = p_token.node_id and x.interrupting
-        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
+     and not (n.element = 'startEvent' and bpm_core.starts_closed(p_token.tenant_id, p_token.id, p_version_id))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -19798,7 +19811,7 @@ begin
       'due', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= v_now limit v_cap) c)),
     'inbox', (select count(*) from (select from bpm_core.inbox i where i.tenant_id = p_tenant_id limit v_cap) c),
     'messages', jsonb_build_object(
-      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.tenant_id = p_tenant_id limit v_cap) c)),
+      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.expires_at is not null and m.tenant_id = p_tenant_id limit v_cap) c)),
     'approvals', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.approval_record a where a.status = 'Pending' and a.tenant_id = p_tenant_id limit v_cap) c)),
     'commands', jsonb_build_object(
