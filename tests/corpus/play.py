@@ -53,6 +53,8 @@ class Run:
     visited: set[str] = field(default_factory=set)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Flows taken, with the variables there were when each was taken first."""
+    trail: list[str] = field(default_factory=list)
+    """The nodes of all rows of history, in order."""
     seen: list[tuple[str, str]] = field(default_factory=list)
     """(token, node) of every row of history of a token that came to a node."""
     visits: Counter[str] = field(default_factory=Counter)
@@ -74,7 +76,7 @@ class Run:
 
     def order_of(self, nodes: set[str]) -> list[str]:
         """Of these nodes those where tokens came to, in the order of the first visits."""
-        return list(dict.fromkeys(node for _, node in self.seen if node in nodes))
+        return list(dict.fromkeys(node for node in self.trail if node in nodes))
 
 
 class Player(Protocol):
@@ -175,6 +177,7 @@ class Play:
                 run.flows.setdefault(detail["flow"], state["instance"]["variables"])
             if node and row["kind"] not in _NOT_A_VISIT:
                 run.visited.add(node)
+                run.trail.append(node)
                 if row["kind"] != "TokenBorn" and node == row["node_id"]:
                     run.seen.append((str(row["token_id"]), node))
         for token in state["tokens"]:

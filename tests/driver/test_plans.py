@@ -183,7 +183,7 @@ PREFIX = {
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,
-    "inbox_of_target": 2,
+    "inbox_of_target": 1,
 }
 # What the pickers walk: each must have been seen.
 PICKED = {
