@@ -11439,7 +11439,7 @@ begin
              from bpm_core.message b
             where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
               and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
-              and b.expires_at > p_now
+              and coalesce(b.expires_at > p_now, false)  -- nothing the index of expiry could be used for: it looks cheap where few are kept
             order by b.received_at, b.id
            offset w.turn limit 1) b
         offset 0) x
@@ -11579,6 +11579,7 @@ begin
   perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
   -- What was opened is held like the rest, should the instance be suspended.
   perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   -- In the new graph a join may have nothing left to wait for, and a condition may hold.
   perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
@@ -19825,7 +19826,7 @@ begin
       'due', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= v_now limit v_cap) c)),
     'inbox', (select count(*) from (select from bpm_core.inbox i where i.tenant_id = p_tenant_id limit v_cap) c),
     'messages', jsonb_build_object(
-      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.tenant_id = p_tenant_id limit v_cap) c)),
+      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.expires_at is not null and m.tenant_id = p_tenant_id limit v_cap) c)),
     'approvals', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.approval_record a where a.status = 'Pending' and a.tenant_id = p_tenant_id limit v_cap) c)),
     'commands', jsonb_build_object(
