@@ -381,6 +381,20 @@ exception
 end
 $$;
 
+-- from 10_record/patch_of.sql
+-- What a row of history did to the variables of its workflow: the patch, without the keys that a sub-process kept for itself.
+-- Returns:  jsonb; null: nothing.
+create or replace function bpm_core.patch_of(p_kind bpm_core.history_kind, p_detail jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select case
+           when p_kind not in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
+             then null
+           when p_detail ? 'local' then (p_detail -> 'variables') - array(select jsonb_array_elements_text(p_detail -> 'local'))
+           else p_detail -> 'variables' end
+$$;
+
 -- from 10_record/variables_fault.sql
 -- Is this a map of variables we take? An object, within the caps, no text that forges a wire form of ours.
 -- Nesting is capped because what parses at the top of the stack may not be copied any more deep inside a command.
@@ -3238,9 +3252,10 @@ as $$
            n.tag = 'subProcess' and n.attributes @> '{"triggeredByEvent": "true"}' as by_event
       from unnest(p_nodes) n),
   start as materialized (
-    select s.label, s.node_id, s.pos, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id
+    select s.label, s.node_id, s.pos, s.event, s.interrupting, p.by_event, p.label as around, p.node_id as around_id, o.label as outside
       from node s
       join node p on p.process_pos = s.process_pos and p.node_id = s.scope_id
+      left join node o on o.process_pos = p.process_pos and o.node_id = p.scope_id and o.by_event
      where s.tag = 'startEvent' and p.tag <> 'adHocSubProcess')
   select bpm_core.fault('UnsupportedElement', format('%s begins %s, which only a plain start event does.', s.label, s.around), s.node_id, null,
            'A sub-process that an event begins says triggeredByEvent="true".')
@@ -3249,6 +3264,11 @@ as $$
   select bpm_core.fault('UnsupportedElement', format('%s begins the event sub-process %s, but waits for nothing.', s.label, s.around_id), s.node_id, null,
            'Give it a message, timer, signal, error, escalation or compensation definition.')
     from start s where s.by_event and s.event = 'none'
+  union all
+  -- Only what is thrown finds it there: nothing else would be waited for.
+  select bpm_core.fault('UnsupportedElement', format('%s begins an event sub-process inside of another one (%s), which only errors and escalations do here.', s.label, s.outside),
+           s.node_id, null, 'Draw a sub-process around it.')
+    from start s where s.by_event and s.outside is not null and s.event not in ('none', 'error', 'escalation')
   union all
   select bpm_core.fault('MultipleStartEvents', format('%s has %s start events; an event sub-process has one.', min(s.around), count(distinct s.pos)), s.around_id, null,
            'Draw an event sub-process for each.')
@@ -7231,6 +7251,39 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_again.sql
+-- Makes the instance of a restart, with the variables it takes along, and lets it begin.
+-- Raises:   BP422 not at that node. Writes: as insert_starts; workflow_instance, history_event, audit_event, and what the nodes ahead write.
+create or replace function bpm_core.begin_again(
+  p_tenant_id text, p_from uuid, p_start bpm_core.start, p_node_id text, p_variables jsonb, p_actor text, p_reason text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
+  update bpm_core.workflow_instance w
+     set variables = p_variables
+   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
+          jsonb_build_object('variables', p_variables));
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
+    jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
+  if p_node_id is null then
+    perform bpm_core.advance_isolated(v_leaving);
+  else
+    perform bpm_core.check_placement(v_leaving[1], p_node_id);
+    perform bpm_core.place_token(v_leaving[1], p_node_id, p_actor, p_reason);
+  end if;
+end
+$$;
+
 -- from 40_flow/begin_loops.sql
 -- Begins what plan_loops planned, at hosts that still wait: the first items, and a row in the inbox where more follow. Where there is nothing to do the host
 -- goes on.
@@ -7515,6 +7568,42 @@ begin
     end if;
     leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
+end
+$$;
+
+-- from 40_flow/check_mapping.sql
+-- Is this a mapping of nodes of one version to those of another?
+-- Raises:   BP422 no object; a node that one of the versions does not have; two nodes mapped to one.
+create or replace function bpm_core.check_mapping(p_tenant_id text, p_from uuid, p_to uuid, p_mapping jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_why text;
+begin
+  if jsonb_typeof(p_mapping) is distinct from 'object' then
+    perform bpm_core.fail('BP422', 'The mapping must be an object {"node": "node of the new version" or null}.');
+  end if;
+  select case
+           when jsonb_typeof(m.value) not in ('string', 'null') then format('%s is mapped to %s, which is no node', m.key, m.value)
+           when o.node_id is null then format('the old version has no node %s', m.key)
+           when jsonb_typeof(m.value) = 'string' and n.node_id is null then format('the new version has no node %s', m.value #>> '{}')
+           when jsonb_typeof(m.value) = 'string' and count(*) over (partition by m.value) > 1 then format('two nodes are mapped to %s', m.value #>> '{}') end
+    into v_why
+    from jsonb_each(p_mapping) m
+    left join lateral (select o.node_id from bpm_core.workflow_node o
+                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = m.key offset 0) o on true
+    left join lateral (select n.node_id from bpm_core.workflow_node n
+                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = m.value #>> '{}' offset 0) n on true
+   order by 1
+   limit 1;
+  if v_why is not null then
+    perform bpm_core.fail('BP422', format('The mapping is wrong: %s.', v_why), jsonb_build_object('mapping', p_mapping));
+  end if;
 end
 $$;
 
@@ -8161,6 +8250,8 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
+  v_hosts uuid[];
+  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -8183,10 +8274,11 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
+  v_begun := array(select p.items::integer from unnest(v_plans) p);
   update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
+   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);
@@ -8305,7 +8397,11 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_hosts bpm_core.loop_state[];
+  v_hosts  bpm_core.loop_state[];
+  v_tokens uuid[];
+  v_done   integer[];
+  v_bytes  bigint[];
+  v_next   integer[];
 begin
   v_hosts := array(
     select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
@@ -8315,10 +8411,14 @@ begin
                    min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
               from unnest(p_items) i
              group by (i.host).token_id) g);
+  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
+  select array_agg((h.host).token_id), array_agg(h.done), array_agg(h.bytes), array_agg(case when h.ends or h.mode = 'Parallel' then 0 else 1 end)
+    into v_tokens, v_done, v_bytes, v_next
+    from unnest(v_hosts) h;
   update bpm_core.multi_instance m
-     set done = h.done, output_bytes = m.output_bytes + h.bytes, created = m.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end
-    from unnest(v_hosts) h
-   where m.tenant_id = (h.host).tenant_id and m.host_token_id = (h.host).token_id;
+     set done = v_done[array_position(v_tokens, m.host_token_id)], output_bytes = m.output_bytes + v_bytes[array_position(v_tokens, m.host_token_id)],
+         created = m.created + v_next[array_position(v_tokens, m.host_token_id)]
+   where m.tenant_id = ((p_items[1]).token).tenant_id and m.host_token_id = any (v_tokens);
   return v_hosts;
 end
 $$;
@@ -8551,13 +8651,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
+  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
   if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
   end if;
 end
 $$;
@@ -10197,8 +10294,8 @@ declare
 begin
   with parked as materialized (
     select i.tenant_id, i.id
-      from bpm_core.inbox i
-     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+      from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+     where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
      limit p_limit)
   update bpm_core.inbox i
@@ -10236,6 +10333,18 @@ begin
   get diagnostics v_count = row_count;
   return v_count;
 end
+$$;
+
+-- from 40_flow/gateway_events.sql
+-- The events behind an event-based gateway, as they would be called in the other version.
+-- Returns:  text[], sorted.
+create or replace function bpm_core.gateway_events(p_tenant_id text, p_version_id uuid, p_node_id text, p_mapping jsonb)
+returns text[]
+language sql stable
+as $$
+  select array_agg(bpm_core.image_of(p_mapping, f.target_id) order by bpm_core.image_of(p_mapping, f.target_id))
+    from bpm_core.workflow_flow f
+   where f.tenant_id = p_tenant_id and f.workflow_version_id = p_version_id and f.source_id = p_node_id
 $$;
 
 -- from 40_flow/gateway_trouble.sql
@@ -10443,6 +10552,21 @@ begin
 end
 $$;
 
+-- from 40_flow/image_of.sql
+-- The node that a node of the old version becomes: what the mapping says of it, else the one of the same id. A node that the compiler put around or
+-- behind another (x:multi) goes with that one.
+-- Returns:  text; null: the mapping gives it up.
+create or replace function bpm_core.image_of(p_mapping jsonb, p_node_id text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when p_mapping = '{}' then p_node_id
+              when p_mapping ? p_node_id then p_mapping ->> p_node_id
+              when p_mapping ? split_part(p_node_id, ':', 1)
+                then (p_mapping ->> split_part(p_node_id, ':', 1)) || substr(p_node_id, length(split_part(p_node_id, ':', 1)) + 1)
+              else p_node_id end
+$$;
+
 -- from 40_flow/inbox_id.sql
 -- An id for a row behind those that are set aside for a suspended instance: ids of one millisecond come in no order, and answers that were
 -- accepted one after the other are to be applied so. Takes a millisecond at most. The instance is locked.
@@ -10459,7 +10583,11 @@ declare
   v_last uuid;
   v_id   uuid := bpm_core.new_id();
 begin
-  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  select i.id into v_last
+    from (select i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+   where i.available_at = 'infinity'
+   order by i.id desc
+   limit 1;
   while v_id <= v_last loop
     v_id := bpm_core.new_id();
   end loop;
@@ -10583,11 +10711,12 @@ begin
   loop
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.workflow_instance w
+        from (select w.tenant_id, w.parent_token_id from bpm_core.workflow_instance w
+               where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id offset 0) w
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
        cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
                             where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
-       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+       where w.parent_token_id is not null and t.state = 'Waiting');
     exit when v_host.token_id is null;
     if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
       return true;
@@ -11398,6 +11527,590 @@ begin
 end
 $$;
 
+-- from 40_flow/migrate_instance.sql
+-- Under the lock: pins a workflow instance to another version and takes what is open in it along, as its items say.
+-- Writes:   history_event, instance_migration, workflow_instance, and what the functions named write.
+create or replace function bpm_core.migrate_instance(
+  p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  -- Rows of history before this one are read by the old graph.
+  with noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+    values (p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', p_actor,
+            jsonb_strip_nulls(jsonb_build_object('from', p_from, 'to', p_to, 'mapping', p_mapping, 'reason', p_reason)))
+    returning seq)
+  insert into bpm_core.instance_migration (tenant_id, workflow_instance_id, seq, from_version_id, to_version_id, migrated_at)
+  select p_tenant_id, p_instance_id, n.seq, p_from, p_to, v_now
+    from noted n;
+  update bpm_core.workflow_instance w
+     set workflow_version_id = p_to, role_version_id = v.owner_role_version_id, lock_version = w.lock_version + 1
+    from bpm_core.workflow_version v
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id and v.tenant_id = w.tenant_id and v.id = p_to;
+  perform bpm_core.migrate_tokens(p_tenant_id, p_instance_id, p_to, p_mapping, p_items, p_actor);
+  perform bpm_core.migrate_waits(p_tenant_id, p_items);
+  perform bpm_core.migrate_tasks(p_tenant_id, p_instance_id, p_from, p_to, p_mapping);
+  perform bpm_core.migrate_joins(p_tenant_id, p_instance_id, p_to);
+  perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
+  -- What was opened is held like the rest, should the instance be suspended.
+  perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  -- In the new graph a join may have nothing left to wait for, and a condition may hold.
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
+  perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
+end
+$$;
+
+-- from 40_flow/migrate_joins.sql
+-- Under the lock: what waits at inclusive joins in the terms of the new version: the places of their flows may be others there. What could block them
+-- is looked for anew.
+-- Writes:   inclusive_join.
+create or replace function bpm_core.migrate_joins(p_tenant_id text, p_instance_id uuid, p_to uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.inclusive_join j
+     set blocked_by = null,
+         filled = (
+           select bit_or(set_bit(repeat('0', f.flows)::bit varying, f.place - f.first_place, (a.flow_id is not null)::integer))
+             from bpm_core.inclusive_flow f
+             left join bpm_core.parallel_join_arrival a
+               on a.tenant_id = j.tenant_id and a.workflow_instance_id = j.workflow_instance_id and a.scope_id = j.scope_id and a.node_id = j.node_id
+              and a.flow_id = f.flow_id and a.round = j.round
+            where f.tenant_id = j.tenant_id and f.workflow_version_id = p_to and f.node_id = j.node_id)
+   where j.tenant_id = p_tenant_id and j.workflow_instance_id = p_instance_id and j.waiting > 0;
+end
+$$;
+
+-- from 40_flow/migrate_locked.sql
+-- Under the locks: moves one process to another version, unless something speaks against it.
+-- Returns:  from_version; changes: what was renamed, closed or opened; refusals: null when it was moved.
+-- Raises:   as migration_targets. Writes: as migrate_process.
+create or replace function bpm_core.migrate_locked(
+  p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb, p_actor text, p_reason text,
+  out from_version integer, out changes jsonb, out refusals jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_target record;
+  v_target uuid;
+  v_items  bpm_core.migration_item[];
+  v_all    bpm_core.migration_item[] := array[]::bpm_core.migration_item[];
+begin
+  select v.version into from_version
+    from bpm_core.process_instance p
+    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  for r_target in
+    select t.*, array(select i from bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i) as items
+      from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
+     order by t.instance_id
+  loop
+    v_items := r_target.items;
+    v_all := v_all || v_items;
+    v_target := r_target.to_process_version_id;
+    refusals := coalesce(refusals, '[]') || coalesce(bpm_core.refusals_of(v_items), '[]');
+  end loop;
+  refusals := nullif(refusals, '[]');
+  changes := (
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', i.node_id, 'to', i.to_node_id, 'action', i.action))), '[]')
+      from unnest(v_all) i where i.action <> 'keep');
+  if refusals is not null or from_version = p_to_version then
+    return;
+  end if;
+  for r_target in
+    select * from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t order by t.instance_id
+  loop
+    v_items := array(select i from bpm_core.migration_items(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping) i);
+    perform bpm_core.migrate_instance(p_tenant_id, r_target.instance_id, r_target.from_version_id, r_target.to_version_id, p_mapping, v_items, p_actor, p_reason);
+  end loop;
+  perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+  update bpm_core.process_instance p
+     set process_version_id = v_target, version = p.version + 1, updated_at = bpm_core.now()
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'MigrateProcess', 'process_instance', p_process_instance_id::text, null, p_reason,
+    jsonb_build_object('from_version', from_version, 'to_version', p_to_version, 'mapping', p_mapping));
+end
+$$;
+
+-- from 40_flow/migrate_process.sql
+-- Moves a process instance to another version of its process, as bpm.plan_migration shows it. All or nothing, in one transaction; what would strand
+-- something is refused. Tasks get the task version, type and attempts of the new version; tasks in hand stay in hand; timers keep their due time.
+-- Returns:  one row: process_instance_id, from_version, to_version, changes (what was renamed, closed or opened, as jsonb); moving to the version it has does nothing.
+-- Raises:   BP403, BP404, BP409 it has ended, BP422 refused (detail: all refusals), a wrong mapping, a reason too long.
+-- Writes:   workflow_instance, process_instance, instance_migration, token, scope, subscription, timer, task_instance, approval_record, incident,
+--           history_event, audit_event. Locks: all workflow instances of the process.
+create or replace function bpm.migrate_process(
+  p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_reason text default null, p_actor text default null,
+  p_tenant_id text default '')
+returns table (process_instance_id uuid, from_version integer, to_version integer, changes jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_refusals jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  select m.from_version, m.changes, m.refusals into from_version, changes, v_refusals
+    from bpm_core.migrate_locked(p_tenant_id, p_process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
+  if v_refusals is not null then
+    perform bpm_core.fail('BP422', format('Process instance %s cannot be moved to version %s: %s', p_process_instance_id, p_to_version,
+                                          (v_refusals -> 0 ->> 'node') || ', ' || (v_refusals -> 0 ->> 'message')
+                                          || case when jsonb_array_length(v_refusals) > 1 then format(' (and %s more)', jsonb_array_length(v_refusals) - 1) else '' end || '.'),
+      jsonb_build_object('refusals', v_refusals), 'bpm.plan_migration() lists everything; the mapping or moving tokens may help.');
+  end if;
+  process_instance_id := p_process_instance_id;
+  to_version := p_to_version;
+  return next;
+end
+$$;
+
+-- from 40_flow/migrate_processes.sql
+-- Moves process instances of one version to another, at most p_limit of them, in the order of their ids after p_after; for many: call again with the
+-- last id until fewer come back. Those that are refused stay as they are and say why; the others are moved, all in one transaction.
+-- Returns:  one row per instance looked at: process_instance_id, outcome (Done, Rejected), changes, refusals.
+-- Raises:   BP403, BP404 no such process or version, BP422 limit not 1 to 1000, a wrong mapping, a reason too long.
+-- Writes:   as migrate_process. Locks: all workflow instances of these processes, waited for.
+create or replace function bpm.migrate_processes(
+  p_code text, p_from_version integer, p_to_version integer, p_mapping jsonb default '{}', p_limit integer default 100, p_after uuid default null,
+  p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, outcome bpm.outcome, changes jsonb, refusals jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor     text;
+  v_version   uuid;
+  v_processes uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  select v.id into v_version
+    from bpm_core.process_definition d
+    join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id
+   where d.code = p_code and d.tenant_id = p_tenant_id;
+  if v_version is null then
+    perform bpm_core.fail('BP404', format('Process %s has no version %s.', coalesce(p_code, 'null'), coalesce(p_from_version::text, 'null')), null,
+      'See the view bpm.definition.');
+  end if;
+  v_processes := array(
+    select p.id
+      from bpm_core.process_instance p
+     where p.tenant_id = p_tenant_id and p.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') and p.process_version_id = v_version
+       and p.status in ('Running', 'Suspended')
+     order by p.id
+     limit p_limit);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select w.id
+      from unnest(v_processes) k(id)
+     cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = k.id offset 0) w
+     where w.tenant_id = p_tenant_id));
+  -- Some may have ended, or been moved, while they were waited for.
+  for process_instance_id in
+    select p.id
+      from unnest(v_processes) k(id)
+     cross join lateral (select p.id, p.status, p.process_version_id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = k.id offset 0) p
+     where p.status in ('Running', 'Suspended') and p.process_version_id = v_version
+     order by p.id
+  loop
+    select m.changes, m.refusals into changes, refusals
+      from bpm_core.migrate_locked(p_tenant_id, process_instance_id, p_to_version, p_mapping, v_actor, p_reason) m;
+    outcome := case when refusals is null then 'Done' else 'Rejected' end::bpm.outcome;
+    return next;
+  end loop;
+end
+$$;
+
+-- from 40_flow/migrate_tokens.sql
+-- Under the lock: puts live tokens on the nodes of the new version, with the open scopes, what may still be undone, approvals and open incidents.
+-- Writes:   token, scope, compensation_record, approval_record, incident, history_event.
+create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  with moved as (
+    update bpm_core.token t
+       set node_id = i.to_node_id, version = t.version + 1, updated_at = v_now,
+           via_flow_id = (select f.flow_id from bpm_core.workflow_flow f
+                           where f.flow_id = t.via_flow_id and f.workflow_version_id = p_to and f.tenant_id = t.tenant_id and f.target_id = i.to_node_id)
+      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'token' offset 0) i
+     where t.tenant_id = i.tenant_id and t.id = i.id
+    returning t.id, t.state, i.node_id, i.to_node_id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
+  select p_tenant_id, p_instance_id, v_now, 'InstanceMigrated', m.id, m.to_node_id, m.state::text, p_actor, jsonb_build_object('node', m.node_id)
+    from moved m
+   where m.node_id <> m.to_node_id;
+  update bpm_core.scope s
+     set node_id = bpm_core.image_of(p_mapping, s.node_id)
+   where s.workflow_instance_id = p_instance_id and s.tenant_id = p_tenant_id and s.state = 'Open' and bpm_core.image_of(p_mapping, s.node_id) <> s.node_id;
+  update bpm_core.compensation_record r
+     set node_id = bpm_core.image_of(p_mapping, r.node_id), event_id = bpm_core.image_of(p_mapping, r.event_id),
+         handler_ref = bpm_core.image_of(p_mapping, r.handler_ref)
+    from (select i.* from unnest(p_items) i where i.kind = 'compensation' and i.action = 'rename' offset 0) i
+   where r.workflow_instance_id = p_instance_id and r.id = i.id and r.tenant_id = p_tenant_id;
+  update bpm_core.approval_record a
+     set node_id = i.to_node_id
+    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
+   where a.workflow_instance_id = p_instance_id and a.token_id = i.id and a.tenant_id = p_tenant_id and a.node_id = i.node_id;
+  update bpm_core.incident n
+     set node_id = i.to_node_id
+    from (select i.* from unnest(p_items) i where i.kind = 'token' and i.action = 'rename' offset 0) i
+   where n.workflow_instance_id = p_instance_id and n.token_id = i.id and n.tenant_id = p_tenant_id and n.state = 'Open';
+end
+$$;
+
+-- from 40_flow/migrate_waits.sql
+-- Under the lock: renames the events that tokens wait for, and closes those that are given up.
+-- Writes:   subscription, timer, history_event.
+create or replace function bpm_core.migrate_waits(p_tenant_id text, p_items bpm_core.migration_item[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.subscription s
+     set node_id = i.to_node_id
+    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'wait' and i.action = 'rename' offset 0) i
+   where s.tenant_id = i.tenant_id and s.id = i.id;
+  update bpm_core.timer m
+     set node_id = i.to_node_id
+    from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.kind = 'timer' and i.action = 'rename' offset 0) i
+   where m.tenant_id = i.tenant_id and m.id = i.id;
+  with given_up as materialized (
+    select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'close'),
+  cancelled as (
+    update bpm_core.timer m
+       set status = 'Cancelled'
+      from given_up g
+     where m.tenant_id = g.tenant_id and m.id = g.id and g.kind = 'timer'
+    returning m.workflow_instance_id, m.id, m.token_id, m.node_id),
+  closed as (
+    update bpm_core.subscription s
+       set state = 'Closed'
+      from given_up g
+     where s.tenant_id = g.tenant_id and s.id = g.id and g.kind = 'wait'
+    returning s.workflow_instance_id, s.id, s.token_id, s.node_id, s.name)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'TimerCancelled'::bpm_core.history_kind, c.token_id, c.node_id, jsonb_build_object('timer', c.id)
+    from cancelled c
+  union all
+  select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'SubscriptionClosed'::bpm_core.history_kind, c.token_id, c.node_id,
+         jsonb_build_object('subscription', c.id, 'name', c.name)
+    from closed c;
+end
+$$;
+
+-- from 40_flow/migration_events.sql
+-- The boundary events and event sub-processes that another version adds to where tokens rest: they are opened there. Those that had a counterpart in the
+-- old version are not: what fired once is not armed again.
+-- Returns:  migration_item rows of kind event; id is null.
+create or replace function bpm_core.migration_events(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select 'event', null::uuid, t.id, null, n.node_id, 'open',
+         case when t.state = 'Failed' then 'TokenFailed' end,
+         format('new at %s', n.attached_to)
+    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+   cross join lateral (select n.node_id, n.kind, n.attached_to from bpm_core.workflow_node n
+                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.attached_to = bpm_core.image_of(p_mapping, t.node_id) offset 0) n
+   where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')
+     and n.kind in ('TimerBoundary', 'MessageBoundary', 'SignalBoundary', 'ConditionalBoundary')
+     and not exists (
+       select
+         from bpm_core.workflow_node o
+        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.attached_to = t.node_id
+          and bpm_core.image_of(p_mapping, o.node_id) = n.node_id);
+end
+$$;
+
+-- from 40_flow/migration_items.sql
+-- Everything open in an instance with what becomes of it in another version; a code says why it cannot be. What the plan shows is what is done.
+-- Returns:  migration_item rows.
+create or replace function bpm_core.migration_items(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select i.kind, i.id, i.token_id, i.node_id, i.to_node_id, i.action, i.code, coalesce(m.message, i.message)
+    from (select * from bpm_core.migration_tokens(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
+          union all
+          select * from bpm_core.migration_waits(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
+          union all
+          select * from bpm_core.migration_events(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
+          union all
+          select * from bpm_core.migration_joins(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)
+          union all
+          select * from bpm_core.migration_records(p_tenant_id, p_instance_id, p_from, p_to, p_mapping)) i
+    left join (values
+      ('NodeMissing', 'the new version has no such node, and the mapping names none'),
+      ('KindDiffers', 'it is another kind of element there'),
+      ('HandlerMissing', 'this step may still be undone, and it or its handler is missing there'),
+      ('ScopeDiffers', 'it lies in another sub-process there'),
+      ('HostDiffers', 'it is attached to another activity there'),
+      ('BodyDiffers', 'its multi-instance or loop is defined otherwise there'),
+      ('FlowMissing', 'the flow by which it is to reach the join is missing there'),
+      ('EventsDiffer', 'other events follow the gateway there'),
+      ('NameDiffers', 'it waits for another message or signal there; give up the old event in the mapping (null) to open the new one'),
+      ('KeyDiffers', 'it correlates by another key there; give up the old event in the mapping (null) to open the new one'),
+      ('TokenFailed', 'an event would be new at a node whose token has failed; resolve the incident first'),
+      ('JoinRenamed', 'tokens have reached this join, so it keeps its id'),
+      ('FlowsDiffer', 'tokens have reached this join, and other flows lead to it there')) m(code, message) on m.code = i.code;
+end
+$$;
+
+-- from 40_flow/migration_joins.sql
+-- The joins of an instance that tokens have reached, in the scopes that are still open: their rounds count by flow, so they keep their id and
+-- their flows.
+-- Returns:  migration_item rows of kind join; id is the scope.
+create or replace function bpm_core.migration_joins(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select 'join', j.scope_id, null::uuid, j.node_id, n.node_id, 'keep',
+         case
+           when n.node_id <> j.node_id then 'JoinRenamed'
+           when (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
+                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_from and f.target_id = j.node_id)
+                is distinct from
+                (select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f
+                  where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.target_id = n.node_id) then 'FlowsDiffer' end,
+         null
+    from (select distinct a.scope_id, a.node_id
+            from bpm_core.parallel_join_arrival a
+           where a.tenant_id = p_tenant_id and a.workflow_instance_id = p_instance_id) j
+    left join lateral (select s.state from bpm_core.scope s where s.tenant_id = p_tenant_id and s.id = j.scope_id offset 0) s on true
+   cross join lateral (select n.node_id from bpm_core.workflow_node n
+                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, j.node_id) offset 0) n
+   where coalesce(s.state, 'Open') = 'Open';
+end
+$$;
+
+-- from 40_flow/migration_records.sql
+-- What becomes of the ledger of compensation of an instance in another version: a step that may still be undone needs its handler there.
+-- Returns:  migration_item rows of kind compensation.
+create or replace function bpm_core.migration_records(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select 'compensation', r.id, null::uuid, r.node_id, bpm_core.image_of(p_mapping, r.node_id),
+         case when (select bool_or(bpm_core.image_of(p_mapping, x.node_id) <> x.node_id) from unnest(array[r.node_id, r.event_id, r.handler_ref]) x(node_id))
+              then 'rename' else 'keep' end,
+         (select case when bool_or(n.node_id is null) then 'HandlerMissing' when bool_or((n.kind, n.element) <> (o.kind, o.element)) then 'KindDiffers' end
+            from unnest(array[r.node_id, r.event_id, r.handler_ref]) x(node_id)
+           cross join lateral (select o.kind, o.element from bpm_core.workflow_node o
+                                where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = x.node_id offset 0) o
+            left join lateral (select n.node_id, n.kind, n.element from bpm_core.workflow_node n
+                                where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to
+                                  and n.node_id = bpm_core.image_of(p_mapping, x.node_id) offset 0) n on true),
+         null
+    from (select r.* from bpm_core.compensation_record r where r.workflow_instance_id = p_instance_id offset 0) r
+   where r.tenant_id = p_tenant_id and r.status = 'Pending';
+end
+$$;
+
+-- from 40_flow/migration_targets.sql
+-- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
+-- and the one it would get.
+-- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
+create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
+returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_process record;
+  v_target  bpm_core.process_version;
+begin
+  select p.status, d.id as definition_id, d.code into r_process
+    from bpm_core.process_instance p
+    join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
+    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
+  elsif r_process.status not in ('Running', 'Suspended') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status));
+  end if;
+  select v.* into v_target
+    from bpm_core.process_version v
+   where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
+  if v_target.id is null then
+    perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
+  elsif v_target.status = 'Draft' then
+    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
+  end if;
+  for instance_id, from_version_id, to_version_id, to_process_version_id in
+    select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
+      from bpm_core.workflow_instance w
+      left join bpm_core.process_workflow_binding b
+        on b.tenant_id = w.tenant_id and b.process_version_id = v_target.id and b.binding_key = w.binding_key
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
+       and w.status in ('Running', 'Suspended')
+  loop
+    if to_version_id is null then
+      perform bpm_core.fail('BP422', format('Version %s of process %s lacks a workflow that is running.', p_to_version, r_process.code));
+    end if;
+    perform bpm_core.check_mapping(p_tenant_id, from_version_id, to_version_id, p_mapping);
+    return next;
+  end loop;
+end
+$$;
+
+-- from 40_flow/migration_tokens.sql
+-- What becomes of the live tokens of an instance in another version, and what speaks against it.
+-- Returns:  migration_item rows of kind token.
+create or replace function bpm_core.migration_tokens(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select 'token', t.id, t.id, t.node_id, n.node_id, case when n.node_id <> t.node_id then 'rename' else 'keep' end,
+         case
+           when n.node_id is null then 'NodeMissing'
+           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
+           when bpm_core.image_of(p_mapping, o.scope_node_id) is distinct from n.scope_node_id then 'ScopeDiffers'
+           when n.kind in ('MultiInstance', 'StandardLoop') and (n.expressions, n.attributes) is distinct from (o.expressions, o.attributes) then 'BodyDiffers'
+           when n.kind in ('ParallelJoin', 'InclusiveJoin') and t.state <> 'Waiting' and not exists (
+             select from bpm_core.workflow_flow f
+              where f.tenant_id = p_tenant_id and f.workflow_version_id = p_to and f.flow_id = t.via_flow_id and f.target_id = n.node_id) then 'FlowMissing'
+           when n.kind = 'EventGateway' and bpm_core.gateway_events(p_tenant_id, p_from, t.node_id, p_mapping)
+                                            is distinct from bpm_core.gateway_events(p_tenant_id, p_to, n.node_id, '{}') then 'EventsDiffer' end,
+         case when b.task_type <> d.task_type then format('offered as type %s instead of %s', b.task_type, d.task_type) end
+    from (select t.* from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+   cross join lateral (select o.* from bpm_core.workflow_node o
+                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
+    left join lateral (select n.* from bpm_core.workflow_node n
+                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) n on true
+    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
+                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_to and b.node_id = n.node_id offset 0) b on true
+    left join lateral (select b.task_type from bpm_core.workflow_task_binding b
+                        where b.tenant_id = p_tenant_id and b.workflow_version_id = p_from and b.node_id = t.node_id offset 0) d on true
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
+end
+$$;
+
+-- from 40_flow/migration_waits.sql
+-- What becomes of the open waits and timers of an instance in another version, and what speaks against it. Those of a boundary event that the
+-- mapping gives up are closed; timers keep their due time.
+-- Returns:  migration_item rows of kind wait or timer.
+create or replace function bpm_core.migration_waits(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns setof bpm_core.migration_item
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  with resting as materialized (
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.token t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Waiting', 'Failed')),
+  armed as materialized (
+    select 'wait' as kind, s.id, s.token_id, s.node_id
+      from resting r
+     cross join lateral (select s.tenant_id, s.id, s.token_id, s.node_id, s.state from bpm_core.subscription s where s.token_id = r.id offset 0) s
+     where s.tenant_id = p_tenant_id and s.state = 'Open'
+    union all
+    select 'timer', m.id, m.token_id, m.node_id
+      from resting r
+     cross join lateral (select m.tenant_id, m.id, m.token_id, m.node_id, m.status from bpm_core.timer m where m.token_id = r.id offset 0) m
+     where m.tenant_id = p_tenant_id and m.status in ('Scheduled', 'Held'))
+  select a.kind, a.id, a.token_id, a.node_id, n.node_id,
+         case when o.attached_to is not null and i.image is null then 'close' when n.node_id <> a.node_id then 'rename' else 'keep' end,
+         case
+           when o.attached_to is not null and i.image is null then null
+           when n.node_id is null then 'NodeMissing'
+           when (n.kind, n.element) is distinct from (o.kind, o.element) then 'KindDiffers'
+           when bpm_core.image_of(p_mapping, o.attached_to) is distinct from n.attached_to then 'HostDiffers'
+           when n.message_name is distinct from o.message_name then 'NameDiffers'
+           when (n.correlation_path, n.expressions -> 'correlation') is distinct from (o.correlation_path, o.expressions -> 'correlation') then 'KeyDiffers' end,
+         case when i.image is null then 'the mapping gives it up' end
+    from armed a
+   cross join lateral (select bpm_core.image_of(p_mapping, a.node_id) as image) i
+   cross join lateral (select o.* from bpm_core.workflow_node o
+                        where o.tenant_id = p_tenant_id and o.workflow_version_id = p_from and o.node_id = a.node_id offset 0) o
+    left join lateral (select n.* from bpm_core.workflow_node n
+                        where n.tenant_id = p_tenant_id and n.workflow_version_id = p_to and n.node_id = i.image offset 0) n on true;
+end
+$$;
+
 -- from 40_flow/move_token.sql
 -- Moves a token to another node of the same sub-process by hand: what it offered where it stands is closed (a task in hand too, its worker is told), and
 -- the node is entered anew. The same node again is entered anew as well.
@@ -11415,7 +12128,6 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor text;
-  v_now   timestamptz;
   v_token bpm_core.moving;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -11423,18 +12135,9 @@ begin
   perform bpm_core.check_reason(p_reason);
   v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
   perform bpm_core.check_placement(v_token, p_node_id);
-  v_now := bpm_core.now();
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
-         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
-    from bpm_core.token t
-   where t.tenant_id = p_tenant_id and t.id = p_token_id;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
     jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
-  update bpm_core.token t
-     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
-   where t.tenant_id = p_tenant_id and t.id = p_token_id;
-  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
+  perform bpm_core.place_token(v_token, p_node_id, v_actor, p_reason);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
 end
@@ -11854,6 +12557,46 @@ begin
 end
 $$;
 
+-- from 40_flow/open_new_events.sql
+-- Under the lock: opens the events that a migration adds to where tokens rest, as entering the node would.
+-- Writes:   subscription, timer, history_event; as open_waits.
+create or replace function bpm_core.open_new_events(p_tenant_id text, p_instance_id uuid, p_to uuid, p_items bpm_core.migration_item[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
+begin
+  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
+         array_agg(e.wait) filter (where e.kind = 'MessageBoundary'), array_agg(e.wait) filter (where e.kind = 'ConditionalBoundary')
+    into v_signals, v_timers, v_messages, v_conditions
+    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
+            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
+           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
+  end if;
+  if v_messages is not null then
+    perform bpm_core.open_waits(v_messages);
+  end if;
+  if v_timers is not null then
+    perform bpm_core.start_timers(v_timers);
+  end if;
+end
+$$;
+
 -- from 40_flow/open_scopes.sql
 -- Opens a scope inside the activity each host rests at, and begins it with a token at its start event. Of several (the body of a process has one for
 -- each start event of the process) it is the one that belongs to the flow the host came over. A host that could not be armed opens nothing.
@@ -12065,7 +12808,8 @@ begin
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
-              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+              select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
+               where o.available_at = 'infinity' and o.id < i.id)))
   update bpm_core.inbox i
      set available_at = 'infinity'
     from waiting w
@@ -12338,6 +13082,32 @@ begin
 end
 $$;
 
+-- from 40_flow/place_token.sql
+-- Puts a token before a node by hand and lets it enter. The instance is locked, what the token offered is closed, the node was checked.
+-- p_token: where it stood. Writes: token, history_event, and what the nodes ahead write.
+create or replace function bpm_core.place_token(p_token bpm_core.moving, p_node_id text, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select t.tenant_id, t.workflow_instance_id, v_now, 'TokenPlaced', t.id, p_node_id, t.state::text, 'Ready', p_actor,
+         jsonb_strip_nulls(jsonb_build_object('from', p_token.node_id, 'reason', p_reason))
+    from bpm_core.token t
+   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
+  update bpm_core.token t
+     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
+   where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
+  perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
+end
+$$;
+
 -- from 40_flow/plan_loops.sql
 -- What the hosts that enter multi-instances or loops have to do. At most 1,000 items begin in this command, shared out in the order given.
 -- Returns:  loop_plan[]: total 0 where there is nothing to do; with trouble where it cannot be said, or would be too many.
@@ -12381,6 +13151,30 @@ begin
                bpm_core.loop_trouble(p.host, p.spec, p.value, p.variables, p.total, p.needed))::bpm_core.loop_plan
       from placed p
      order by p.ord);
+end
+$$;
+
+-- from 40_flow/plan_migration.sql
+-- What moving a process instance to another version of its process would do with everything open in it, and all that speaks against it. Writes nothing.
+-- p_mapping: {"node": "node of the new version"} where ids differ; null gives the waits of a boundary event up.
+-- Returns:  one row per token, wait, timer, new event, join and step to undo: item (token, wait, timer, event, join, compensation), id, node_id, to_node_id, action (keep, rename,
+--           close, open), refusal (null: none; else why not, as a code), message.
+-- Raises:   BP403, BP404 no such instance or version, BP409 it has ended, BP422 the mapping is wrong or the version a draft.
+create or replace function bpm.plan_migration(p_process_instance_id uuid, p_to_version integer, p_mapping jsonb default '{}', p_tenant_id text default '')
+returns table (item text, id uuid, node_id text, to_node_id text, action text, refusal text, message text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select i.kind, coalesce(i.id, i.token_id), i.node_id, i.to_node_id, i.action, i.code, i.message
+    from bpm_core.migration_targets(p_tenant_id, p_process_instance_id, p_to_version, p_mapping) t
+   cross join lateral bpm_core.migration_items(p_tenant_id, t.instance_id, t.from_version_id, t.to_version_id, p_mapping) i
+   order by i.code is null, i.kind, i.node_id, i.to_node_id, i.id;
 end
 $$;
 
@@ -12625,6 +13419,17 @@ begin
 end
 $$;
 
+-- from 40_flow/refusals_of.sql
+-- What speaks against a migration, for the detail of its refusal.
+-- Returns:  jsonb array, at most 100; null: nothing.
+create or replace function bpm_core.refusals_of(p_items bpm_core.migration_item[])
+returns jsonb
+language sql immutable
+as $$
+  select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
+    from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -12744,6 +13549,104 @@ begin
      set node_id = a.node_id, via_flow_id = a.flow_id, state = 'Waiting', visit = t.visit + 1, steps = 0, version = t.version + 1, updated_at = v_now
     from unnest(p_arriving) a
    where t.tenant_id = a.tenant_id and t.id = a.token_id;
+end
+$$;
+
+-- from 40_flow/restart_process.sql
+-- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
+-- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
+-- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
+-- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
+-- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
+--           reason too long.
+-- Writes:   as start_processes; history_event, audit_event.
+create or replace function bpm.restart_process(
+  p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
+  p_actor text default null, p_tenant_id text default '')
+returns table (process_instance_id uuid, workflow_instance_id uuid, status text, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_start bpm_core.start;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if length(p_idempotency_key) not between 1 and 300 then
+    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
+  end if;
+  v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
+  if p_idempotency_key is not null then
+    v_start.idempotency_key := p_idempotency_key;
+    v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
+    v_start := (bpm_core.settle_start_keys(p_tenant_id, array[v_start], v_now))[1];
+    if v_start.outcome = 'Conflict' then
+      perform bpm_core.fail('BP409', v_start.message, null, 'Use a fresh key, or repeat the request unchanged.');
+    end if;
+  end if;
+  if v_start.outcome is null then
+    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
+      select w.id from bpm_core.workflow_instance w
+       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
+       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
+  end if;
+  return query
+  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
+    from bpm_core.process_instance p
+   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
+end
+$$;
+
+-- from 40_flow/restartable.sql
+-- A process instance that may be started again, as a start of the version it was pinned to.
+-- Returns:  start, without idempotency key; workflow_instance_id and start_node_id: see restart_process.
+-- Raises:   BP404 there is none, BP409 it neither failed nor was cancelled.
+create or replace function bpm_core.restartable(p_tenant_id text, p_process_instance_id uuid)
+returns bpm_core.start
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_process bpm_core.process_instance;
+  v_start   bpm_core.start;
+begin
+  select p.* into r_process from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')));
+  elsif r_process.status not in ('Failed', 'Cancelled') then
+    perform bpm_core.fail('BP409', format('Process instance %s is %s.', p_process_instance_id, r_process.status), jsonb_build_object('status', r_process.status),
+      'Only what failed or was cancelled is started again.');
+  end if;
+  v_start := (
+    -- By name, so that whatever else a start may carry is null.
+    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
+             'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
+             'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
+             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'cause', jsonb_build_object('restart_of', p_process_instance_id)))
+      from bpm_core.workflow_instance w
+     cross join lateral (select n.node_id from bpm_core.workflow_node n
+                          where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
+                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart')
+                          order by n.kind
+                          limit 1) n
+     cross join lateral (select v.definition_id from bpm_core.process_version v
+                          where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
+     cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
+     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
+     order by w.binding_key
+     limit 1);
+  return v_start;
 end
 $$;
 
@@ -13674,7 +14577,8 @@ begin
   v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
   -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
   if not v_hold and exists (
-       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+       select from (select i.tenant_id, i.kind, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+        where i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
     return true;
   end if;
   v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);
@@ -14282,6 +15186,19 @@ begin
 end
 $$;
 
+-- from 40_flow/variables_at.sql
+-- The variables of a workflow instance as they were after the row p_upto of its history (null: as they are), made of the patches history has. Those
+-- that a sub-process kept for itself are not among them.
+-- Returns:  jsonb.
+create or replace function bpm_core.variables_at(p_tenant_id text, p_instance_id uuid, p_upto bigint)
+returns jsonb
+language sql stable
+as $$
+  select bpm_core.jsonb_merge(bpm_core.patch_of(h.kind, h.detail) order by h.seq)
+    from bpm_core.history_event h
+   where h.tenant_id = p_tenant_id and h.workflow_instance_id = p_instance_id and (p_upto is null or h.seq <= p_upto) and h.detail ? 'variables'
+$$;
+
 -- from 40_flow/waiting_hosts.sql
 -- The hosts that inbox rows of called instances speak to, where they still wait for them: at the same visit of the call activity.
 -- Returns:  one row per such inbox row: its id, payload and the host, resting.
@@ -14527,7 +15444,7 @@ $$;
 
 -- from 50_work/apply_answers.sql
 -- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same.
+-- (the instance was cancelled) is void; the result is kept all the same. The node is the token's: the instance may have been migrated.
 -- Writes:   history_event, and what continue_accepted or apply_error write.
 create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -14546,10 +15463,10 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.*
+    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, t.outputs, t.input, k.node_id
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
   mapped as materialized (
     select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail
@@ -14611,7 +15528,7 @@ begin
          variables = w.variables || bpm_core.patch_scopes(p_tenant_id, coalesce(r_task.scope_id, bpm_core.root_scope()), p_answer -> 'variables')
    where w.tenant_id = p_tenant_id and w.id = r_task.workflow_instance_id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, r_task.node_id, r_task.worker_id,
+  values (p_tenant_id, r_task.workflow_instance_id, bpm_core.now(), 'ErrorThrown', r_task.token_id, v_token.node_id, r_task.worker_id,
           jsonb_build_object('task', r_task.id, 'attempt', r_task.attempt, 'error', p_answer -> 'error', 'variables', p_answer -> 'variables') || v_local);
   v_uncaught := bpm_core.raise_errors(array[row(1, v_token, p_answer #>> '{error,code}', p_answer #>> '{error,message}')::bpm_core.thrown]);
   perform bpm_core.open_incidents(array(
@@ -15677,6 +16594,49 @@ begin
     into patch, problem, detail
     from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
    cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
+end
+$$;
+
+-- from 50_work/migrate_tasks.sql
+-- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
+-- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
+-- Writes:   task_instance. Locks: task_instance.
+create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_open uuid[] := array(
+    select t.id
+      from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = p_instance_id offset 0) t
+     where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
+begin
+  perform bpm_core.lock_tasks(p_tenant_id, v_open);
+  with bound as materialized (
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers,
+           b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
+      from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
+     cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                          where b.tenant_id = t.tenant_id and b.workflow_version_id = p_to and b.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) b
+     cross join lateral (select o.max_attempts from bpm_core.workflow_task_binding o
+                          where o.tenant_id = t.tenant_id and o.workflow_version_id = p_from and o.node_id = t.node_id offset 0) o
+     where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
+  update bpm_core.task_instance t
+     set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
+         headers = b.headers, outputs = b.outputs,
+         -- A task that failed for good does not come to life again by having more of them.
+         max_attempts = case when t.state = 'Failed' then t.max_attempts
+                             else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
+         -- In another queue its old place may lie behind the positions of those who claim there.
+         available_at = case when t.state = 'Ready' and (t.task_type, t.priority_level) is distinct from (b.task_type, b.priority_level)
+                             then greatest(t.available_at, bpm_core.now()) else t.available_at end
+    from bound b
+   where t.tenant_id = b.tenant_id and t.id = b.id;
 end
 $$;
 
@@ -18086,7 +19046,10 @@ as $$
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
       left join bpm_core.workflow_node n
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
-     where j.tenant_id = p_tenant_id),
+     where j.tenant_id = p_tenant_id
+       -- A round that fired before a migration was counted by the flows of that time.
+       and not (j.fired_at is not null
+                and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
   firing as (
     select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h
@@ -18165,7 +19128,7 @@ $$;
 
 -- from 80_operation/invariant_i_08.sql
 -- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
--- A release gives its attempt back by raising the maximum by one.
+-- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -18203,6 +19166,7 @@ as $$
                        from bpm_core.history_event h
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
+     and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
 $$;
 
 -- from 80_operation/invariant_i_09.sql
@@ -18433,11 +19397,9 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
-                                                             else h.detail -> 'variables' end order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(bpm_core.patch_of(h.kind, h.detail) order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
@@ -18586,17 +19548,34 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_21.sql
--- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
+-- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
-           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
     join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
-   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
+    left join lateral (select m.to_version_id from bpm_core.instance_migration m
+                        where m.tenant_id = w.tenant_id and m.workflow_instance_id = w.id
+                        order by m.seq desc
+                        limit 1) m on true
+   where w.tenant_id = p_tenant_id and coalesce(m.to_version_id, (h.detail ->> 'workflow_version')::uuid) <> w.workflow_version_id
+  union all
+  select bpm_core.violation_of('I-21', m.tenant_id, 'workflow_instance', m.workflow_instance_id::text, 'a migration that history or the audit does not tell of',
+           jsonb_build_object('seq', m.seq, 'from', m.from_version_id, 'to', m.to_version_id))
+    from bpm_core.instance_migration m
+    join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id
+    left join bpm_core.history_event h on h.tenant_id = m.tenant_id and h.workflow_instance_id = m.workflow_instance_id and h.seq = m.seq
+   where m.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
+     and (h.kind is distinct from 'InstanceMigrated' or h.detail ->> 'from' is distinct from m.from_version_id::text
+          or h.detail ->> 'to' is distinct from m.to_version_id::text
+          or not exists (select
+                           from bpm_core.audit_event e
+                          where e.tenant_id = m.tenant_id and e.aggregate_type = 'process_instance' and e.aggregate_id = w.process_instance_id::text
+                            and e.action = 'MigrateProcess'))
   union all
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
            jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))
@@ -18936,19 +19915,20 @@ as $$
     left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
     left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
     left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
-    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
-    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
-    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
    cross join lateral (values
      ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
      ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
      ('scope of its handler', r.handler_scope_id::text,
       r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
      ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('node', r.node_id, a.node_id is null),
-     ('node', r.event_id, e.node_id is null),
-     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
-   where r.tenant_id = p_tenant_id and x.broken
+     ('node', r.node_id, false), ('node', r.event_id, false), ('node', r.handler_ref, false)) x(refers_to, which, broken)
+   where r.tenant_id = p_tenant_id
+     and (x.broken
+          or x.refers_to = 'node' and not exists (
+            select
+              from bpm_core.pinned_version v
+              join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = x.which
+             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)))
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -18977,10 +19957,12 @@ as $$
       select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
       union all
       select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
-    left join bpm_core.workflow_node n
-      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
-   where n.node_id is null
+   where o.workflow_instance_id is not null
+     and not exists (
+       select
+         from bpm_core.pinned_version v
+         join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = o.node_id
+        where v.tenant_id = p_tenant_id and v.workflow_instance_id = o.workflow_instance_id)
   union all
   select o.kind, o.id::text, 'token of its instance', o.token_id::text
     from (
@@ -19024,11 +20006,14 @@ as $$
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-    left join bpm_core.workflow_task_binding b
-      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
-     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
+     ('binding of its node to its task version', t.node_id, not exists (
+       select
+         from bpm_core.pinned_version v
+         join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.workflow_version_id and b.node_id = t.node_id
+        where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and b.task_version_id = t.task_version_id
+          and (not v.is_past or t.state in ('Completed', 'Failed', 'Cancelled'))))) x(refers_to, which, broken)
    where t.tenant_id = p_tenant_id and x.broken
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
@@ -19606,7 +20591,7 @@ select h.tenant_id,
        h.seq,
        h.at,
        case
-         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed',
+         when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
                          'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
@@ -19981,7 +20966,7 @@ comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent,
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
 -- a node went. Executing is a token on its way through nodes that do not hold it; the next row of the same command says more.
--- Private; replay and the invariants fold it.
+-- An instance that was migrated is read by the graph it was pinned to then. Private; replay and the invariants fold it.
 
 create or replace view bpm_core.token_step as
 select s.tenant_id,
@@ -19997,12 +20982,13 @@ select s.tenant_id,
          else 'Executing'
        end as state
   from (
-    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, w.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
+    select h.tenant_id, h.workflow_instance_id, h.seq, h.at, h.kind, h.token_id, v.workflow_version_id, n.node_id, h.detail ->> 'flow' as flow_id,
            case
              when h.kind in ('TokenForked', 'TokenCompleted') then 'Completed'
              when h.kind = 'TokenTerminated' then 'Terminated'
              when h.kind in ('JoinReached', 'TaskRequeued', 'ScopeOpened') then 'Waiting'
              when h.kind in ('TokenParked', 'TokenPlaced') then 'Ready'
+             when h.kind = 'InstanceMigrated' then h.to_state
              when h.kind in ('TaskFailed', 'IncidentOpened') then 'Failed'
              when h.kind = 'TokenResumed'
                then case when bpm_core.holds_tokens(n.kind) then 'Waiting' else 'Executing' end
@@ -20012,13 +20998,20 @@ select s.tenant_id,
                       'NodeSkipped', 'CompensationRecorded', 'TransactionCancelled') as leaves
       from bpm_core.history_event h
       join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+     cross join lateral (
+       -- The version it was pinned to then.
+       select coalesce((select m.from_version_id
+                          from bpm_core.instance_migration m
+                         where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
+                         order by m.seq
+                         limit 1), w.workflow_version_id) as workflow_version_id) v
       left join bpm_core.workflow_node n
-        on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = h.node_id
+        on n.tenant_id = w.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = h.node_id
      where h.token_id is not null
        and h.kind in ('InstanceStarted', 'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked',
                       'TokenResumed', 'TokenCompleted', 'TokenTerminated', 'TaskCompleted', 'TaskFailed', 'TaskRequeued', 'TimerFired',
                       'MessageReceived', 'SignalReceived', 'SignalThrown', 'EscalationThrown', 'EscalationCaught', 'ErrorCaught', 'IncidentOpened', 'CommandWritten',
-                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'CompensationRecorded',
+                      'ScopeOpened', 'ScopeCompleted', 'CallCompleted', 'ConditionMet', 'TokenPlaced', 'NodeSkipped', 'InstanceMigrated', 'CompensationRecorded',
                       'TransactionCancelled')
        -- A boundary event that does not interrupt leaves its host where it is; an incident may be about something else than its token.
        and not (h.kind in ('TimerFired', 'MessageReceived', 'SignalReceived', 'ConditionMet', 'ErrorCaught', 'EscalationCaught') and h.detail @> '{"interrupting": false}')
@@ -20027,6 +21020,15 @@ select s.tenant_id,
     on s.leaves and f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
    and (s.flow_id is null or f.flow_id = s.flow_id);
 comment on view bpm_core.token_step is 'History as moves of tokens: the node and state of the token after each row that moved it.';
+
+-- The versions an instance is or was pinned to. What ended before a migration keeps the ids of the version of that time.
+create or replace view bpm_core.pinned_version as
+select w.tenant_id, w.id as workflow_instance_id, w.workflow_version_id, false as is_past
+  from bpm_core.workflow_instance w
+union all
+select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
+  from bpm_core.instance_migration m;
+comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
 
 -- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
@@ -20045,6 +21047,7 @@ values
   ('get_variables', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
+  ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
@@ -20074,9 +21077,12 @@ values
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
   ('discard_dead_letter', false, false, true),
+  ('migrate_process', false, false, true),
+  ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
   ('set_variables', false, false, true),

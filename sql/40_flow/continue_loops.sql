@@ -13,6 +13,8 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
+  v_hosts uuid[];
+  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -35,10 +37,11 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
+  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
+  v_begun := array(select p.items::integer from unnest(v_plans) p);
   update bpm_core.multi_instance m
-     set created = m.created + p.items::integer
-    from unnest(v_plans) p
-   where m.tenant_id = (p.host).tenant_id and m.host_token_id = (p.host).token_id;
+     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
+   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);

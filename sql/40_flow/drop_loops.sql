@@ -9,13 +9,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  delete from bpm_core.multi_instance m
-   using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-   where m.tenant_id = k.tenant_id and m.host_token_id = k.id;
+  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
+  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
   if found then
-    delete from bpm_core.multi_instance_part p
-     using (select p_tenant_id as tenant_id, k.id from unnest(p_hosts) k(id) offset 0) k
-     where p.tenant_id = k.tenant_id and p.host_token_id = k.id;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
   end if;
 end
 $$;

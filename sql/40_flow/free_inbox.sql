@@ -13,8 +13,8 @@ declare
 begin
   with parked as materialized (
     select i.tenant_id, i.id
-      from bpm_core.inbox i
-     where i.target_id = p_instance_id and i.available_at = 'infinity' and i.tenant_id is not distinct from p_tenant_id
+      from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+     where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
      limit p_limit)
   update bpm_core.inbox i

@@ -13,7 +13,11 @@ declare
   v_last uuid;
   v_id   uuid := bpm_core.new_id();
 begin
-  select i.id into v_last from bpm_core.inbox i where i.target_id = p_instance_id and i.available_at = 'infinity' order by i.id desc limit 1;
+  select i.id into v_last
+    from (select i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+   where i.available_at = 'infinity'
+   order by i.id desc
+   limit 1;
   while v_id <= v_last loop
     v_id := bpm_core.new_id();
   end loop;

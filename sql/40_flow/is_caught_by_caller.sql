@@ -14,11 +14,12 @@ begin
   loop
     v_host := (
       select row(t.tenant_id, t.workflow_instance_id, c.workflow_version_id, t.scope_id, t.id, t.node_id, null, null)::bpm_core.moving
-        from bpm_core.workflow_instance w
+        from (select w.tenant_id, w.parent_token_id from bpm_core.workflow_instance w
+               where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id offset 0) w
        cross join lateral (select t.* from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
        cross join lateral (select c.workflow_version_id from bpm_core.workflow_instance c
                             where c.tenant_id = t.tenant_id and c.id = t.workflow_instance_id offset 0) c
-       where w.tenant_id = v_host.tenant_id and w.id = v_host.instance_id and w.parent_token_id is not null and t.state = 'Waiting');
+       where w.parent_token_id is not null and t.state = 'Waiting');
     exit when v_host.token_id is null;
     if (bpm_core.find_catch(v_host, p_kind, p_code)).node_id is not null then
       return true;

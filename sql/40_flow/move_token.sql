@@ -14,7 +14,6 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor text;
-  v_now   timestamptz;
   v_token bpm_core.moving;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -22,18 +21,9 @@ begin
   perform bpm_core.check_reason(p_reason);
   v_token := bpm_core.lift_token(p_tenant_id, p_token_id);
   perform bpm_core.check_placement(v_token, p_node_id);
-  v_now := bpm_core.now();
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  select p_tenant_id, v_token.instance_id, v_now, 'TokenPlaced', p_token_id, p_node_id, t.state::text, 'Ready', v_actor,
-         jsonb_strip_nulls(jsonb_build_object('from', v_token.node_id, 'reason', p_reason))
-    from bpm_core.token t
-   where t.tenant_id = p_tenant_id and t.id = p_token_id;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'MoveToken', 'token', p_token_id::text, null, p_reason,
     jsonb_build_object('workflow_instance_id', v_token.instance_id, 'from', v_token.node_id, 'to', p_node_id));
-  update bpm_core.token t
-     set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
-   where t.tenant_id = p_tenant_id and t.id = p_token_id;
-  perform bpm_core.resume_tokens(p_tenant_id, array[p_token_id]);
+  perform bpm_core.place_token(v_token, p_node_id, v_actor, p_reason);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
 end

@@ -21,7 +21,8 @@ begin
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
-              select from bpm_core.inbox o where o.target_id = i.target_id and o.available_at = 'infinity' and o.id < i.id)))
+              select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
+               where o.available_at = 'infinity' and o.id < i.id)))
   update bpm_core.inbox i
      set available_at = 'infinity'
     from waiting w

@@ -27,7 +27,8 @@ begin
   v_left := v_left - bpm_core.hold_tasks(p_tenant_id, p_instance_id, v_hold, v_left);
   -- Timers after the answers that were parked: one that came due meanwhile does not undo what was accepted.
   if not v_hold and exists (
-       select from bpm_core.inbox i where i.target_id = p_instance_id and i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
+       select from (select i.tenant_id, i.kind, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
+        where i.tenant_id = p_tenant_id and i.kind = 'Answer' and i.available_at <= bpm_core.now()) then
     return true;
   end if;
   v_left := v_left - bpm_core.hold_timers(p_tenant_id, p_instance_id, v_hold, v_left);

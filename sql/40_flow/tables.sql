@@ -137,6 +137,9 @@ create type bpm_core.start as (
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
   process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
 
+-- One thing open in an instance and what becomes of it in another version: action keep, rename, close or open; code: why it cannot be.
+create type bpm_core.migration_item as (kind text, id uuid, token_id uuid, node_id text, to_node_id text, action text, code text, message text);
+
 -- A row a picker saw without a lock, with the instance it has to lock first.
 create type bpm_core.candidate as (at timestamptz, id uuid, instance_id uuid);
 
@@ -202,6 +205,20 @@ comment on column bpm_core.workflow_instance.ends_process is 'It is the only bin
 comment on column bpm_core.workflow_instance.parent_token_id is 'Of an instance that a call activity called: the token that waits there. trigger_key is that token and its visit.';
 comment on column bpm_core.workflow_instance.inputs is 'Of a called instance: what it was given; it sees this in the place of the process variables.';
 comment on column bpm_core.workflow_instance.live_tokens is 'Tokens that are Ready, Executing, Waiting or Failed; kept as a counter so that the end of one branch of thousands costs one row. The bound ends a diagram whose forks multiply without end: its token becomes an incident.';
+
+create table bpm_core.instance_migration (
+  tenant_id            text collate "C" not null default '',
+  workflow_instance_id uuid not null,
+  seq                  bigint not null,
+  from_version_id      uuid not null,
+  to_version_id        uuid not null,
+  migrated_at          timestamptz not null,
+  primary key (tenant_id, workflow_instance_id, seq),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, from_version_id) references bpm_core.workflow_version,
+  foreign key (tenant_id, to_version_id) references bpm_core.workflow_version
+);
+comment on table bpm_core.instance_migration is 'Which versions an instance was pinned to before: rows of its history before seq speak of from_version_id. Append-only.';
 
 create table bpm_core.scope (
   tenant_id            text collate "C" not null default '',

@@ -1,5 +1,5 @@
 -- Under the instance locks: applies answers that were parked while their instance was suspended. One whose token no longer stands there
--- (the instance was cancelled) is void; the result is kept all the same.
+-- (the instance was cancelled) is void; the result is kept all the same. The node is the token's: the instance may have been migrated.
 -- Writes:   history_event, and what continue_accepted or apply_error write.
 create or replace function bpm_core.apply_answers(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -18,10 +18,10 @@ begin
       from unnest(p_rows) r
      cross join lateral jsonb_array_elements(r.payload -> 'answers') with ordinality a(answer, n)),
   standing as materialized (
-    select a.n, a.variables, t.*
+    select a.n, a.variables, t.id, t.workflow_instance_id, t.token_id, t.attempt, t.worker_id, t.scope_id, t.outputs, t.input, k.node_id
       from answer a
      cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = a.task_id offset 0) t
-     cross join lateral (select k.state, k.visit from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+     cross join lateral (select k.state, k.visit, k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
      where k.state = 'Waiting' and k.visit = t.visit),
   mapped as materialized (
     select s.*, coalesce(m.patch, case when m.problem is null then s.variables else '{}' end) as patch, m.problem, m.detail

@@ -18,7 +18,10 @@ as $$
       join bpm_core.workflow_instance w on w.tenant_id = j.tenant_id and w.id = j.workflow_instance_id
       left join bpm_core.workflow_node n
         on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = j.node_id
-     where j.tenant_id = p_tenant_id),
+     where j.tenant_id = p_tenant_id
+       -- A round that fired before a migration was counted by the flows of that time.
+       and not (j.fired_at is not null
+                and exists (select from bpm_core.instance_migration m where m.tenant_id = j.tenant_id and m.workflow_instance_id = j.workflow_instance_id))),
   firing as (
     select h.workflow_instance_id, coalesce(k.scope_id, bpm_core.root_scope()) as scope_id, h.node_id, (h.detail ->> 'round')::integer as round, count(*) as times
       from bpm_core.history_event h

@@ -1,5 +1,5 @@
 -- I-08: attempts never fall and never pass the maximum except by an audited requeue; fencing tokens only grow.
--- A release gives its attempt back by raising the maximum by one.
+-- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -37,4 +37,5 @@ as $$
                        from bpm_core.history_event h
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
+     and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
 $$;

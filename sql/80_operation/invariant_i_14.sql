@@ -23,11 +23,9 @@ as $$
                full join jsonb_each(coalesce(p.variables, '{}')) r on r.key = l.key
               where l.value is distinct from r.value)))
     from bpm_core.workflow_instance w
-    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(case when h.detail ? 'local' then (h.detail -> 'variables') - array(select jsonb_array_elements_text(h.detail -> 'local'))
-                                                             else h.detail -> 'variables' end order by h.seq) as variables
+    left join (select h.workflow_instance_id, bpm_core.jsonb_merge(bpm_core.patch_of(h.kind, h.detail) order by h.seq) as variables
                  from bpm_core.history_event h
                 where h.tenant_id = p_tenant_id and h.detail ? 'variables'
-                  and h.kind in ('TaskCompleted', 'ErrorThrown', 'MessageReceived', 'SignalReceived', 'VariablesSet', 'CallCompleted', 'NodeSkipped', 'ScopeCompleted')
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')

@@ -1,14 +1,31 @@
--- I-21: the version an instance is pinned to never changes under it: neither which one it is, nor what it says.
+-- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start',
-           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'is', w.workflow_version_id))
+  select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
+           jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
     join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'InstanceStarted'
-   where w.tenant_id = p_tenant_id and (h.detail ->> 'workflow_version')::uuid <> w.workflow_version_id
+    left join lateral (select m.to_version_id from bpm_core.instance_migration m
+                        where m.tenant_id = w.tenant_id and m.workflow_instance_id = w.id
+                        order by m.seq desc
+                        limit 1) m on true
+   where w.tenant_id = p_tenant_id and coalesce(m.to_version_id, (h.detail ->> 'workflow_version')::uuid) <> w.workflow_version_id
+  union all
+  select bpm_core.violation_of('I-21', m.tenant_id, 'workflow_instance', m.workflow_instance_id::text, 'a migration that history or the audit does not tell of',
+           jsonb_build_object('seq', m.seq, 'from', m.from_version_id, 'to', m.to_version_id))
+    from bpm_core.instance_migration m
+    join bpm_core.workflow_instance w on w.tenant_id = m.tenant_id and w.id = m.workflow_instance_id
+    left join bpm_core.history_event h on h.tenant_id = m.tenant_id and h.workflow_instance_id = m.workflow_instance_id and h.seq = m.seq
+   where m.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
+     and (h.kind is distinct from 'InstanceMigrated' or h.detail ->> 'from' is distinct from m.from_version_id::text
+          or h.detail ->> 'to' is distinct from m.to_version_id::text
+          or not exists (select
+                           from bpm_core.audit_event e
+                          where e.tenant_id = m.tenant_id and e.aggregate_type = 'process_instance' and e.aggregate_id = w.process_instance_id::text
+                            and e.action = 'MigrateProcess'))
   union all
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'its workflow version is not the one its process version binds',
            jsonb_build_object('bound', b.workflow_version_id, 'is', w.workflow_version_id))

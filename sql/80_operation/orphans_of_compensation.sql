@@ -12,17 +12,18 @@ as $$
     left join bpm_core.scope i on i.tenant_id = r.tenant_id and i.id = r.inner_scope_id
     left join bpm_core.scope h on h.tenant_id = r.tenant_id and h.id = r.handler_scope_id
     left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.thrower_token_id
-    left join bpm_core.workflow_node a on a.tenant_id = w.tenant_id and a.workflow_version_id = w.workflow_version_id and a.node_id = r.node_id
-    left join bpm_core.workflow_node e on e.tenant_id = w.tenant_id and e.workflow_version_id = w.workflow_version_id and e.node_id = r.event_id
-    left join bpm_core.workflow_node u on u.tenant_id = w.tenant_id and u.workflow_version_id = w.workflow_version_id and u.node_id = r.handler_ref
    cross join lateral (values
      ('scope', r.scope_id::text, r.scope_id <> bpm_core.root_scope() and s.workflow_instance_id is distinct from r.workflow_instance_id),
      ('scope inside', r.inner_scope_id::text, r.inner_scope_id is not null and i.workflow_instance_id is distinct from r.workflow_instance_id),
      ('scope of its handler', r.handler_scope_id::text,
       r.handler_scope_id is not null and (h.host_token_id is distinct from r.thrower_token_id or not h.is_copy)),
      ('token of its instance', r.thrower_token_id::text, r.thrower_token_id is not null and t.workflow_instance_id is distinct from r.workflow_instance_id),
-     ('node', r.node_id, a.node_id is null),
-     ('node', r.event_id, e.node_id is null),
-     ('node', r.handler_ref, u.node_id is null)) x(refers_to, which, broken)
-   where r.tenant_id = p_tenant_id and x.broken
+     ('node', r.node_id, false), ('node', r.event_id, false), ('node', r.handler_ref, false)) x(refers_to, which, broken)
+   where r.tenant_id = p_tenant_id
+     and (x.broken
+          or x.refers_to = 'node' and not exists (
+            select
+              from bpm_core.pinned_version v
+              join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = x.which
+             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)))
 $$;

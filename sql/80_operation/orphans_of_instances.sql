@@ -23,10 +23,12 @@ as $$
       select 'subscription', s.id, s.workflow_instance_id, s.node_id from bpm_core.subscription s where s.tenant_id = p_tenant_id
       union all
       select 'incident', i.id, i.workflow_instance_id, i.node_id from bpm_core.incident i where i.tenant_id = p_tenant_id and i.node_id is not null) o
-    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = o.workflow_instance_id
-    left join bpm_core.workflow_node n
-      on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
-   where n.node_id is null
+   where o.workflow_instance_id is not null
+     and not exists (
+       select
+         from bpm_core.pinned_version v
+         join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = o.node_id
+        where v.tenant_id = p_tenant_id and v.workflow_instance_id = o.workflow_instance_id)
   union all
   select o.kind, o.id::text, 'token of its instance', o.token_id::text
     from (

@@ -9,11 +9,14 @@ as $$
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-    left join bpm_core.workflow_task_binding b
-      on b.tenant_id = w.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = t.node_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
-     ('binding of its node to its task version', t.node_id, b.task_version_id is distinct from t.task_version_id)) x(refers_to, which, broken)
+     ('binding of its node to its task version', t.node_id, not exists (
+       select
+         from bpm_core.pinned_version v
+         join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.workflow_version_id and b.node_id = t.node_id
+        where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and b.task_version_id = t.task_version_id
+          and (not v.is_past or t.state in ('Completed', 'Failed', 'Cancelled'))))) x(refers_to, which, broken)
    where t.tenant_id = p_tenant_id and x.broken
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text

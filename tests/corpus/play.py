@@ -53,8 +53,10 @@ class Run:
     visited: set[str] = field(default_factory=set)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Flows taken, with the variables there were when each was taken first."""
+    trail: list[str] = field(default_factory=list)
+    """The nodes of all rows of history, in order."""
     seen: list[tuple[str, str]] = field(default_factory=list)
-    """(token, node) of every row of history at a node."""
+    """(token, node) of every row of history of a token that came to a node."""
     visits: Counter[str] = field(default_factory=Counter)
     """How often something was done for a node."""
     worked: Counter[str] = field(default_factory=Counter)
@@ -71,6 +73,10 @@ class Run:
     def tokens_at(self, nodes: set[str]) -> list[str]:
         """Of these nodes each as often as a token was there, sorted."""
         return sorted(node for _, node in dict.fromkeys(self.seen) if node in nodes)
+
+    def order_of(self, nodes: set[str]) -> list[str]:
+        """Of these nodes those where tokens came to, in the order of the first visits."""
+        return list(dict.fromkeys(node for node in self.trail if node in nodes))
 
 
 class Player(Protocol):
@@ -171,7 +177,9 @@ class Play:
                 run.flows.setdefault(detail["flow"], state["instance"]["variables"])
             if node and row["kind"] not in _NOT_A_VISIT:
                 run.visited.add(node)
-                run.seen.append((str(row["token_id"]), node))
+                run.trail.append(node)
+                if row["kind"] != "TokenBorn" and node == row["node_id"]:
+                    run.seen.append((str(row["token_id"]), node))
         for token in state["tokens"]:
             run.visited.add(self.drawing.drawn(token["node_id"]))
 

@@ -18,6 +18,7 @@ A case says which inputs lead where::
     ends = ["late", "paid"]        # end events reached, each as often as a token reached it
     passes = ["reminder"]          # nodes that must be among those visited
     never = ["cancel"]             # nodes that must not
+    order = ["undo-b", "undo-a"]   # nodes that tokens come to in this order
     incidents = ["NoFlowTrue"]     # codes of all incidents, in order
 
 Without a word everything that can be done is done, in the order of the ids; time passes when
@@ -53,6 +54,7 @@ class Case:
     reject: list[str] = field(default_factory=list)
     passes: list[str] = field(default_factory=list)
     never: list[str] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -61,7 +63,7 @@ class Case:
     @property
     def named(self) -> set[str]:
         """Every node the case names."""
-        lists = [self.first, self.hold, self.reject, self.passes, self.never, self.ends]
+        lists = [self.first, self.hold, self.reject, self.passes, self.never, self.ends, self.order]
         return {node for names in lists for node in names} | {*self.returns, *self.errors}
 
 

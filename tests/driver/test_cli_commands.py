@@ -342,6 +342,48 @@ def test_move_and_skip(cli: Cli) -> None:
     assert "Completed" in cli.text("skip", "repaired-1", "--at", "c")
 
 
+def test_transfer(cli: Cli) -> None:
+    deploy(cli.database, linear("moving", "a"))
+    start(cli.database, "moving", 3)
+    deploy(cli.database, linear("moving", "b"))
+    plan = cli.json("transfer", "moving-1", "--to", 2, "--check", code=1)
+    assert [(row["node_id"], row["refusal"]) for row in plan] == [("a", "NodeMissing")]
+    assert "NodeMissing" in cli.text("transfer", "moving-1", "--to", 2, code=1)
+    assert (
+        cli.json("transfer", "moving-1", "--to", 2, "--map", "a=b", "--check")[0]["action"]
+        == "rename"
+    )
+    row = cli.json("transfer", "moving-1", "--to", 2, "--map", "a=b", "--reason", "new rules")
+    assert (row["from_version"], row["to_version"]) == (1, 2)
+    assert [change["action"] for change in row["changes"]] == ["rename"]
+    assert cli.json("show", "moving-1")["tokens"][0]["node_id"] == "b"
+    rows = cli.json("transfer", "--all", "moving", "--from", 1, "--to", 2, code=1)
+    assert [row["outcome"] for row in rows] == ["Rejected", "Rejected"]
+    text = cli.text("transfer", "--all", "moving", "--from", 1, "--to", 2, "--map", "a=b")
+    assert text.count("Done") == 2
+    for wrong in (
+        ["moving-1"],
+        ["--all", "moving", "--to", 2],
+        ["moving-1", "--to", 2, "--map", "a"],
+    ):
+        cli("transfer", *wrong, code=2)
+
+
+def test_restart(cli: Cli) -> None:
+    deploy(cli.database, linear("again", "a", "b"))
+    start(cli.database, "again", 1)
+    cli("skip", "again-1", "--var", "seen=1")
+    assert "no process instance that failed" in cli("restart", "again-1", code=1).stderr
+    cli("cancel", "again-1")
+    answer = cli.json("restart", "again-1", "--at", "b", "--idempotency-key", "k")
+    assert answer["is_new"]
+    state = cli.json("show", answer["process_instance_id"])
+    assert state["tokens"][0]["node_id"] == "b"
+    assert state["instance"]["variables"]["seen"] == 1
+    again = cli.text("restart", "again-1", "--at", "b", "--idempotency-key", "k")
+    assert "is_new                no" in again
+
+
 # -- messages -----------------------------------------------------------------------------------
 
 
@@ -378,6 +420,7 @@ def test_signal_and_what_starts(cli: Cli) -> None:
     (row,) = cli.json("ps", "--code", "starting")
     shown = cli.json("show", row["process_instance_id"])["instance"]
     assert shown["variables"] == {"loud": True}
+    cli("cancel", row["process_instance_id"])
     assert "0" in cli.text("signal", "nobody-listens")
     refused = cli("start", "starting", code=1)
     assert "has no plain start event" in refused.stderr
@@ -615,6 +658,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
         "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
+        "transfer", "restart",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name

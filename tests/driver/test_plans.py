@@ -101,11 +101,26 @@ PROCESS = """
       <sequenceFlow id="f-leave" sourceRef="together" targetRef="leave"/>
       <endEvent id="leave"/>
     </subProcess>
-    <sequenceFlow id="f-check" sourceRef="inside" targetRef="check"/>
+    <sequenceFlow id="f-each" sourceRef="inside" targetRef="each"/>
+    <serviceTask id="each">
+      <multiInstanceLoopCharacteristics bpm:collection="${three}" bpm:elementVariable="one" bpm:outputCollection="oks" bpm:outputElement="ok">
+        <completionCondition>${nrOfCompletedInstances &gt;= 2}</completionCondition>
+      </multiInstanceLoopCharacteristics>
+    </serviceTask>
+    <sequenceFlow id="f-turn" sourceRef="each" targetRef="turns"/>
+    <serviceTask id="turns">
+      <multiInstanceLoopCharacteristics isSequential="true" bpm:collection="${three}" bpm:elementVariable="one"/>
+    </serviceTask>
+    <sequenceFlow id="f-check" sourceRef="turns" targetRef="check"/>
     <userTask id="check"/>
     <sequenceFlow id="f-close" sourceRef="check" targetRef="close"/>
     <serviceTask id="close"/>
-    <sequenceFlow id="f-end" sourceRef="close" targetRef="end"/>
+    <boundaryEvent id="undo" attachedToRef="close"><compensateEventDefinition/></boundaryEvent>
+    <task id="reopen" isForCompensation="true"/>
+    <association id="undone" sourceRef="undo" targetRef="reopen"/>
+    <sequenceFlow id="f-back" sourceRef="close" targetRef="back"/>
+    <intermediateThrowEvent id="back"><compensateEventDefinition/></intermediateThrowEvent>
+    <sequenceFlow id="f-end" sourceRef="back" targetRef="end"/>
     <endEvent id="end"/>
   </process>
   <process id="spin" isExecutable="true">
@@ -147,6 +162,11 @@ PREFIX = {
     "scope_of_host": 1,
     "scope_of_parent": 1,
     "scope_of_instance": 1,
+    "compensation_record_workflow_instance_id_position_tenant_id_key": 1,
+    "compensation_of_thrower": 1,
+    "compensation_of_inner": 1,
+    "compensation_of_handler": 1,
+    "multi_instance_part_pkey": 2,
     "task_of_token": 1,
     "timer_of_token": 1,
     "subscription_of_token": 1,
@@ -163,7 +183,7 @@ PREFIX = {
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,
-    "inbox_of_target": 2,
+    "inbox_of_target": 1,
 }
 # What the pickers walk: each must have been seen.
 PICKED = {
@@ -206,6 +226,8 @@ class Drive:
         for _ in range(3):
             self.tick()
         self.complete(self.claim(["settle"], n))
+        for kind in ("each", "each", "turns", "turns", "turns"):
+            self.complete(self.claim([kind], n))
         if people:
             self.people(n)
         self.complete(self.claim(["close"], n))
@@ -216,7 +238,12 @@ class Drive:
 
     def start(self, keys: list[str]) -> None:
         items = [
-            {"code": "wide", "variables": {"amount": 500}, "business_key": k, "idempotency_key": k}
+            {
+                "code": "wide",
+                "variables": {"amount": 500, "three": [1, 2, 3]},
+                "business_key": k,
+                "idempotency_key": k,
+            }
             for k in keys
         ]
         for _ in range(2):  # the second time every key is known

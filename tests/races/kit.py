@@ -247,6 +247,22 @@ def terminate() -> Element:
     return "<endEvent {id}><terminateEventDefinition/></endEvent>"
 
 
+def compensate() -> Element:
+    """A throw event that undoes everything around it."""
+    return "<intermediateThrowEvent {id}><compensateEventDefinition/></intermediateThrowEvent>"
+
+
+def undone(activity: str) -> dict[str, Element]:
+    """What undoes an activity: a service task ``un-…``, tied to it."""
+    return {
+        f"{activity}-back": f'<boundaryEvent {{id}} attachedToRef="{activity}">'
+        "<compensateEventDefinition/></boundaryEvent>",
+        f"un-{activity}": '<serviceTask {id} isForCompensation="true"/>',
+        f"{activity}-tie": f'<association {{id}} sourceRef="{activity}-back"'
+        f' targetRef="un-{activity}"/>',
+    }
+
+
 def choice(default: str) -> Element:
     """An exclusive gateway with a default flow (``source>target``)."""
     return f'<exclusiveGateway {{id}} default="{default.replace(">", "_")}"/>'

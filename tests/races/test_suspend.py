@@ -135,6 +135,47 @@ def test_suspend_and_resume_at_once(database: TestDatabase) -> None:
     assert kit.run_out(database, list("abcdef")) == 6
 
 
+def test_a_process_that_suspends_itself(database: TestDatabase) -> None:
+    """C16: in one transaction with its answer, and with an answer after it; resume is possible."""
+    (process,) = kit.start(database, "two")
+    with Session(database) as worker:
+        (task,) = claim(worker, ["one"])
+        with worker.transaction():
+            worker.do(SUSPEND, process)
+            assert worker.one(COMPLETE, answer([task]))["instance_status"] == "Suspended"
+            worker.do(RESUME, process)
+            worker.do(SUSPEND, process)
+        assert kit.standing(database, process) == ["one Waiting"]
+        worker.do(RESUME, process)
+    assert kit.run_out(database, ["one", "next"]) == 1
+    assert kit.status_of(database, process) == "Completed"
+
+
+@pytest.mark.slow
+def test_many_open_tasks(database: TestDatabase) -> None:
+    """C23, A-18: held, freed and cancelled within the lock timeout of those who wait."""
+    groups = kit.sized(15, 120)
+    flows = "start > fork" + "".join(f"; fork > fork{n}" for n in range(groups))
+    flows += "".join(f"; fork{n} > merge{m}" for n in range(groups) for m in range(100))
+    flows += "".join(f"; merge{m} > t" for m in range(100)) + "; t > end; late > end2"
+    file = kit.process("wide", flows, None, late=kit.boundary_timer("t", "PT1H"))
+    kit.deploy(database, file)
+    (process,) = kit.start(database, "wide")
+    with Session(database, statement_timeout="10s") as boss:
+        for query in (SUSPEND, RESUME, "select * from bpm.cancel_process(%s)"):
+            boss.do(query, process)
+            while boss.one(TICK, 100)["done"]["inbox"]:
+                pass
+            states = boss.one(
+                "select array_agg(distinct t.state) as states, count(*) as number from bpm.task t"
+                " where t.process_instance_id = %s",
+                process,
+            )
+            assert states["number"] == groups * 100
+            expected = {SUSPEND: "Held", RESUME: "Ready"}.get(query, "Cancelled")
+            assert states["states"] == [expected]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(kit.sized(1, 20)))
 def test_turned_on_and_off_at_random(fresh_database: TestDatabase, seed: int) -> None:

@@ -81,6 +81,10 @@ RUNNING = Kind(
     "running process instance", "instance", "process_instance_id",
     "v.status in ('Running', 'Suspended')",
 )  # fmt: skip
+ENDED = Kind(
+    "process instance that failed or was cancelled", "instance", "process_instance_id",
+    "v.status in ('Failed', 'Cancelled')",
+)  # fmt: skip
 TASK = Kind("open task", "task", "task_id", "v.state in ('Ready', 'Executing', 'Held')")
 USER_TASK = Kind("task of a person", "task", "task_id", "v.task_type = 'bpm:user'")
 ANY_APPROVAL = Kind("approval", "approval", "approval_id")

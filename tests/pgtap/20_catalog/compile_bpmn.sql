@@ -1,6 +1,6 @@
 -- Elements to kinds, drawings to plain graphs, references of every style, and what is refused by name.
 begin;
-select plan(74);
+select plan(76);
 
 create function pg_temp.kinds(p_body text, p_outside text default '') returns jsonb language sql as $$
   select jsonb_object_agg(n.node_id, n.kind)
@@ -124,6 +124,13 @@ select is(pg_temp.found('InvalidCompensation', '<serviceTask id="t" isForCompens
 select is(pg_temp.refused('<task id="t"/><hyperGateway id="h"/>'), 'hyperGateway "h" is no element of BPMN that is known here.', 'an element nobody knows');
 select is(pg_temp.refused('<dataObject id="d"/><dataObjectReference id="r"/><dataStoreReference id="s"/><textAnnotation id="t"/><association id="a"/><group id="g"/><ioSpecification/><property id="p2"/><laneSet/>'), null,
   'data, annotations, groups and lanes are kept without a word');
+
+-- Multi-instance and loops: the activity goes into a node that has its flows and boundary events
+\set looped '<startEvent id="s"/><subProcess id="x" default="x_b"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics><startEvent id="xs"/><endEvent id="xe"/><sequenceFlow id="xs_xe" sourceRef="xs" targetRef="xe"/><subProcess id="ev" triggeredByEvent="true"><startEvent id="evs"><errorEventDefinition/></startEvent><endEvent id="eve"/><sequenceFlow id="ev_f" sourceRef="evs" targetRef="eve"/></subProcess></subProcess><boundaryEvent id="late" attachedToRef="x"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent><task id="a"><standardLoopCharacteristics loopMaximum="2"/></task><endEvent id="b"/><endEvent id="e"/><sequenceFlow id="s_x" sourceRef="s" targetRef="x"/><sequenceFlow id="x_a" sourceRef="x" targetRef="a"><conditionExpression>${go}</conditionExpression></sequenceFlow><sequenceFlow id="x_b" sourceRef="x" targetRef="b"/><sequenceFlow id="a_e" sourceRef="a" targetRef="e"/><sequenceFlow id="late_e" sourceRef="late" targetRef="e"/>'
+select is((select array_agg(concat_ws(' ', n.node_id, n.kind, n.scope_id, n.attached_to) order by n.node_id collate "C")
+             from bpm_core.compile_text(test.bpmn('p', :'looped'), false, '') c cross join lateral unnest(c.nodes) n where n.node_id ~ '^(x|a|late|ev)'),
+  '{"a PassThrough a:loop","a:loop StandardLoop","a:loop:end ItemEnd a:loop","a:loop:start StartEvent a:loop","ev EventSubProcess x","ev:end EndEvent x","eve EndEvent ev","evs ErrorBoundary ev x","late TimerBoundary x:multi","x SubProcess x:multi","x:multi MultiInstance","x:multi:choice ExclusiveGateway","x:multi:end ItemEnd x:multi","x:multi:start StartEvent x:multi","xe EndEvent x","xs StartEvent x"}', 'nodes around, starts and ends inside');
+select is(pg_temp.flows_of(:'looped'), '{"a/1 a:loop:out a:loop:end","a:loop/1 a_e e","a:loop:start/1 a:loop:in a","ev/1 ev:end-flow ev:end","evs/1 ev_f eve","late/1 late_e e","s/1 s_x x:multi","x/1 x:multi:out x:multi:end","x:multi/1 x:multi:choice-flow x:multi:choice","x:multi:choice/1 x_a a:loop strict (exists ($?(exists (@.\"go\"))) && $.\"go\" == true)","x:multi:choice/2 x_b b default","x:multi:start/1 x:multi:in x","xs/1 xs_xe xe"}', 'flows lead to and leave the nodes around');
 
 select * from finish();
 rollback;

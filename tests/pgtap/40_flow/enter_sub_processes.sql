@@ -1,6 +1,6 @@
 -- Sub-processes: a scope with a host; how it begins, ends, is interrupted, and who catches what is thrown inside.
 begin;
-select plan(45);
+select plan(47);
 create function pg_temp.sub(p_id text, p_inside text, p_more text default '') returns text language sql as
 $$ select format('<subProcess id="%1$s" %3$s><startEvent id="%1$s-start"/>%2$s<endEvent id="%1$s-end"/></subProcess>', p_id, p_inside, p_more) $$;
 create function pg_temp.scopes(p uuid) returns text[] language sql as
@@ -131,6 +131,13 @@ select is((select array_agg(c.code || ' ' || c.node_id order by c.node_id) from 
   || '<subProcess id="sub"><startEvent id="in"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></startEvent><endEvent id="out"/>' || test.flows('in>out') || '</subProcess>'
   || '<subProcess id="es" triggeredByEvent="true"><startEvent id="plain"/><endEvent id="o2"/>' || test.flows('plain>o2') || '</subProcess><boundaryEvent id="bnd" attachedToRef="es"><timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition></boundaryEvent>' || test.flows('bnd>end'))) c where c.severity = 'fault'),
   '{"UnsupportedElement bnd","UnsupportedElement es","UnsupportedElement in","UnsupportedElement in","UnsupportedElement plain","UnsupportedElement plain"}', 'a trigger where none may be, none where one must be, flows and boundaries of an event sub-process');
+create function pg_temp.nested(p_event text) returns text language sql as
+$$ select test.bpmn('nested', '<startEvent id="start"/>' || test.service('a') || '<endEvent id="end"/>' || test.flows('start>a', 'a>end')
+  || '<subProcess id="es" triggeredByEvent="true"><startEvent id="s1"><errorEventDefinition/></startEvent>' || test.service('b') || '<endEvent id="o1"/>' || test.flows('s1>b', 'b>o1')
+  || '<subProcess id="es2" triggeredByEvent="true"><startEvent id="s2">' || p_event || '</startEvent><endEvent id="o2"/>' || test.flows('s2>o2') || '</subProcess></subProcess>') $$;
+select is((select array_agg(c.code || ' ' || c.node_id) from bpm.check_bpmn(pg_temp.nested('<timerEventDefinition><timeDuration>PT1S</timeDuration></timerEventDefinition>')) c where c.severity = 'fault'), '{"UnsupportedElement s2"}',
+  'one event sub-process in the other: it would not be waited for');
+select is((select count(*) from bpm.check_bpmn(pg_temp.nested('<errorEventDefinition/>')) c where c.severity = 'fault'), 0::bigint, 'but what is thrown finds it');
 
 -- 250 deep
 select test.deploy('abyss', (select string_agg(format('<subProcess id="s%1$s"><startEvent id="a%1$s"/><endEvent id="e%1$s"/>', n) || test.flows(format('a%s>s%s', n, n + 1), format('s%s>e%s', n + 1, n)), '' order by n) from generate_series(1, 119) n)

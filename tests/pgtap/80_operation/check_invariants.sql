@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(111);
+select plan(116);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -236,6 +236,12 @@ select test.breaks($$update bpm_core.workflow_instance w set workflow_version_id
   from bpm_core.workflow_version v where v.version = 2 and w.id = pg_temp.w('done')$$, '{I-21}', 'pinned to another version');
 select test.breaks($$update bpm_core.workflow_flow set name = 'another' where flow_id = 'join_look'$$, '{I-21}', 'a graph that changed');
 select test.breaks($$update bpm_core.workflow_version set bpmn_xml = bpmn_xml || ' '$$, '{I-21}', 'a file that changed');
+
+select lives_ok(format('select bpm.migrate_process(%L, 2)', pg_temp.p('fresh')), 'moved to another version as it should be');
+select is_empty('select * from bpm.check_invariants()', 'that breaks nothing');
+select test.breaks($$delete from bpm_core.audit_event where action = 'MigrateProcess'$$, '{I-21}', 'a migration that nobody asked for');
+select test.breaks($$delete from bpm_core.history_event where kind = 'InstanceMigrated'$$, '{I-21}', 'a migration that history does not tell of');
+select test.breaks($$delete from bpm_core.instance_migration$$, '{I-21}', 'a migration that left no trace');
 
 -- I-22: the ledger of migrations
 select test.breaks($$
