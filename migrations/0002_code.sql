@@ -8250,8 +8250,6 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
-  v_hosts uuid[];
-  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -8274,11 +8272,12 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
-  v_begun := array(select p.items::integer from unnest(v_plans) p);
-  update bpm_core.multi_instance m
-     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
-   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
+  -- As in count_items: by key, whatever the statistics say.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created)
+  select p_tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created + p.items::integer
+    from unnest(v_plans) p
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created;
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);
@@ -8397,11 +8396,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_hosts  bpm_core.loop_state[];
-  v_tokens uuid[];
-  v_done   integer[];
-  v_bytes  bigint[];
-  v_next   integer[];
+  v_hosts bpm_core.loop_state[];
 begin
   v_hosts := array(
     select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
@@ -8411,14 +8406,13 @@ begin
                    min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
               from unnest(p_items) i
              group by (i.host).token_id) g);
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  select array_agg((h.host).token_id), array_agg(h.done), array_agg(h.bytes), array_agg(case when h.ends or h.mode = 'Parallel' then 0 else 1 end)
-    into v_tokens, v_done, v_bytes, v_next
-    from unnest(v_hosts) h;
-  update bpm_core.multi_instance m
-     set done = v_done[array_position(v_tokens, m.host_token_id)], output_bytes = m.output_bytes + v_bytes[array_position(v_tokens, m.host_token_id)],
-         created = m.created + v_next[array_position(v_tokens, m.host_token_id)]
-   where m.tenant_id = ((p_items[1]).token).tenant_id and m.host_token_id = any (v_tokens);
+  -- An upsert of rows that are there: found by their key whatever the statistics say. The table is often empty, and a join planned then walks all of it later.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, done, output_bytes, declared)
+  select (h.host).tenant_id, (h.host).token_id, (h.host).instance_id, h.visit, (h.host).node_id, h.mode, h.total,
+         h.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end, h.done, h.bytes, h.declared
+    from unnest(v_hosts) h
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created, done = excluded.done, output_bytes = m.output_bytes + excluded.output_bytes;
   return v_hosts;
 end
 $$;
@@ -8650,12 +8644,18 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_host uuid;
 begin
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
-  if found then
-    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
-  end if;
+  -- One by one: the table is often empty, and a join planned then walks all of it later.
+  for v_host in
+    select m.host_token_id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select m.host_token_id from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = k.id offset 0) m
+  loop
+    delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = v_host;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = v_host;
+  end loop;
 end
 $$;
 
@@ -11422,7 +11422,7 @@ begin
              from bpm_core.message b
             where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
               and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
-              and b.expires_at > p_now
+              and coalesce(b.expires_at > p_now, false)  -- nothing the index of expiry could be used for: it looks cheap where few are kept
             order by b.received_at, b.id
            offset w.turn limit 1) b
         offset 0) x
@@ -11562,6 +11562,7 @@ begin
   perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
   -- What was opened is held like the rest, should the instance be suspended.
   perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   -- In the new graph a join may have nothing left to wait for, and a condition may hold.
   perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);
@@ -12754,13 +12755,14 @@ begin
                                                                else bpm_core.scope_variables(r.tenant_id, r.scope_id) end) end as correlation_key
       from unnest(p_waits) r
      cross join lateral (select t.visit, t.state, t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t
-     cross join lateral (select n.message_name, n.correlation_path, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
+     cross join lateral (select n.message_name, n.correlation_path, n.element, n.expressions -> 'correlation' as correlation from bpm_core.workflow_node n
                           where n.tenant_id = r.tenant_id and n.workflow_version_id = r.version_id and n.node_id = r.node_id offset 0) n
      cross join lateral (select w.process_instance_id, w.inputs, w.variables from bpm_core.workflow_instance w
                           where w.tenant_id = r.tenant_id and w.id = r.instance_id offset 0) w
      cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
                           where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
-     where t.state = 'Waiting')
+     -- An interrupting event sub-process may have begun in the same command: the others there are not waited for any more.
+     where t.state = 'Waiting' and not (n.element = 'startEvent' and bpm_core.starts_closed(r.tenant_id, r.token_id, r.version_id)))
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
                        w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
@@ -14516,6 +14518,24 @@ begin
       limit 1) n
    where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
 end
+$$;
+
+-- from 40_flow/starts_closed.sql
+-- Whether an interrupting event sub-process has begun in the open scope of this host: no other one can begin there any more.
+create or replace function bpm_core.starts_closed(p_tenant_id text, p_host_token_id uuid, p_version_id uuid)
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+    select
+      from (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.host_token_id = p_host_token_id offset 0) around
+     cross join lateral (select c.node_id from bpm_core.scope c where c.parent_scope_id = around.id offset 0) begun
+     cross join lateral (select n.element, n.attached_to, n.interrupting, n.kind from bpm_core.workflow_node n
+                          where n.scope_node_id = begun.node_id and n.workflow_version_id = p_version_id and n.tenant_id = p_tenant_id offset 0) n
+     where around.tenant_id = p_tenant_id and around.state = 'Open' and n.element = 'startEvent' and n.attached_to is not null
+       -- An error ends what is around it, whatever the drawing says.
+       and (n.interrupting or n.kind = 'ErrorBoundary'))
 $$;
 
 -- from 40_flow/suspend_process.sql
@@ -18845,14 +18865,7 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
-     -- An interrupting event sub-process has begun: the others there no longer can.
-     and not (n.element = 'startEvent' and exists (
-       select
-         from bpm_core.scope s
-         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
-         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
-                                      and x.attached_to = p_token.node_id and x.interrupting
-        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
+     and not (n.element = 'startEvent' and bpm_core.starts_closed(p_token.tenant_id, p_token.id, p_version_id))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n
@@ -19799,7 +19812,7 @@ begin
       'due', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= v_now limit v_cap) c)),
     'inbox', (select count(*) from (select from bpm_core.inbox i where i.tenant_id = p_tenant_id limit v_cap) c),
     'messages', jsonb_build_object(
-      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.tenant_id = p_tenant_id limit v_cap) c)),
+      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.expires_at is not null and m.tenant_id = p_tenant_id limit v_cap) c)),
     'approvals', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.approval_record a where a.status = 'Pending' and a.tenant_id = p_tenant_id limit v_cap) c)),
     'commands', jsonb_build_object(

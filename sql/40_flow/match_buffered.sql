@@ -24,7 +24,7 @@ begin
              from bpm_core.message b
             where b.state = 'Buffered' and b.name = w.name and b.correlation_key = w.correlation_key
               and b.tenant_id is not distinct from w.tenant_id  -- no index condition: with = the planner may walk the tenant
-              and b.expires_at > p_now
+              and coalesce(b.expires_at > p_now, false)  -- nothing the index of expiry could be used for: it looks cheap where few are kept
             order by b.received_at, b.id
            offset w.turn limit 1) b
         offset 0) x

@@ -32,6 +32,7 @@ begin
   perform bpm_core.open_new_events(p_tenant_id, p_instance_id, p_to, p_items);
   -- What was opened is held like the rest, should the instance be suspended.
   perform bpm_core.sweep_on(p_tenant_id, p_instance_id);
+  perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   -- In the new graph a join may have nothing left to wait for, and a condition may hold.
   perform bpm_core.revisit_inclusive_joins(p_tenant_id, p_instance_id);
   perform bpm_core.recheck_conditions(p_tenant_id, array[p_instance_id]);

@@ -478,7 +478,8 @@ create table bpm_core.message (
   check (num_nonnulls(correlated_to, started_id) = (state = 'Correlated')::integer)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
-create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered';
+-- As with inbox_due: what is always true keeps it from look-ups by key, whose conditions do not prove it.
+create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered' and expires_at is not null;
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 comment on column bpm_core.message.started_id is 'The workflow instance it started.';

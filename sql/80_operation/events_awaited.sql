@@ -12,14 +12,7 @@ as $$
   select n.node_id, n.kind
     from bpm_core.workflow_node n
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.attached_to = p_token.node_id
-     -- An interrupting event sub-process has begun: the others there no longer can.
-     and not (n.element = 'startEvent' and exists (
-       select
-         from bpm_core.scope s
-         join bpm_core.scope c on c.tenant_id = s.tenant_id and c.parent_scope_id = s.id
-         join bpm_core.workflow_node x on x.tenant_id = c.tenant_id and x.workflow_version_id = p_version_id and x.scope_node_id = c.node_id
-                                      and x.attached_to = p_token.node_id and x.interrupting
-        where s.tenant_id = p_token.tenant_id and s.host_token_id = p_token.id and s.state = 'Open'))
+     and not (n.element = 'startEvent' and bpm_core.starts_closed(p_token.tenant_id, p_token.id, p_version_id))
   union all
   select f.target_id, f.target_kind
     from bpm_core.workflow_node n

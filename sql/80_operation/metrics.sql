@@ -26,7 +26,7 @@ begin
       'due', (select count(*) from (select from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at <= v_now limit v_cap) c)),
     'inbox', (select count(*) from (select from bpm_core.inbox i where i.tenant_id = p_tenant_id limit v_cap) c),
     'messages', jsonb_build_object(
-      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.tenant_id = p_tenant_id limit v_cap) c)),
+      'buffered', (select count(*) from (select from bpm_core.message m where m.state = 'Buffered' and m.expires_at is not null and m.tenant_id = p_tenant_id limit v_cap) c)),
     'approvals', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.approval_record a where a.status = 'Pending' and a.tenant_id = p_tenant_id limit v_cap) c)),
     'commands', jsonb_build_object(

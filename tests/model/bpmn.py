@@ -31,6 +31,7 @@ TAGS = {
     "user": "userTask",
     "manual": "manualTask",
     "throw": "intermediateThrowEvent",
+    "compensate": "intermediateThrowEvent",
     "signal-throw": "intermediateThrowEvent",
     "escalation": "intermediateThrowEvent",
     "escalation-end": "endEvent",
@@ -84,7 +85,16 @@ def _definition_of(node: Node) -> str:
     kind = node.kind.split("-")[0]
     if kind == "receive":
         return "message"
-    kinds = ("conditional", "timer", "message", "signal", "error", "escalation", "terminate")
+    kinds = (
+        "compensate",
+        "conditional",
+        "timer",
+        "message",
+        "signal",
+        "error",
+        "escalation",
+        "terminate",
+    )
     return kind if kind in kinds else ""
 
 
@@ -93,6 +103,7 @@ def _node(graph: Graph, node: Node) -> str:
     definition = _definition_of(node)
     if node.kind in ("service", "user"):
         attributes = f' bpm:type="{TASK_TYPE}"' if node.kind == "service" else ""
+        attributes += ' isForCompensation="true"' * node.undoes
     elif node.kind == "receive":
         attributes = f' messageRef="message-{node.rule}"'
     elif node.kind == "call":
@@ -118,7 +129,19 @@ def _node(graph: Graph, node: Node) -> str:
     if node.host:
         attributes += f' attachedToRef="{node.host}" cancelActivity="{cancels}"'
     tag = "startEvent" if node.kind.endswith("-start") else TAGS.get(node.kind, "boundaryEvent")
-    return f'<{tag} id="{node.id}"{attributes}>{inner}</{tag}>'
+    return f'<{tag} id="{node.id}"{attributes}>{inner}</{tag}>' + _undo(node)
+
+
+def _undo(node: Node) -> str:
+    """What ties an activity to its compensation handler."""
+    if not node.undo:
+        return ""
+    event = f"{node.id}-undo"
+    return (
+        f'<boundaryEvent id="{event}" attachedToRef="{node.id}"><compensateEventDefinition/>'
+        f'</boundaryEvent><association id="{event}-to" sourceRef="{event}"'
+        f' targetRef="{node.undo}"/>'
+    )
 
 
 def _many(node: Node) -> str:

@@ -347,16 +347,18 @@ class Drawing:
 
     def event_sub(self) -> Ends:
         """An event sub-process in whatever is around, at most two there; beside them a task."""
-        around = self.graph.nodes.get(self.scope)
-        present = sum(node.kind == "event-sub" for node in self.graph.inside(self.scope))
-        if present < 2 and (around is None or around.kind != "event-sub"):
+        if sum(node.kind == "event-sub" for node in self.graph.inside(self.scope)) < 2:
             self._event_sub()
         return self.task()
 
     def _event_sub(self) -> None:
+        around = self.graph.nodes.get(self.scope)
         node = self.node("event-sub")
         outside, self.scope = self.scope, node.id
-        kinds = ["timer", "message", "error", "escalation", *self._more_kinds()]
+        kinds = ["error", "escalation"]
+        # Inside of another one nothing would be waited for.
+        if around is None or around.kind != "event-sub":
+            kinds += ["timer", "message", *self._more_kinds()]
         kind = self.chance.choice(kinds)
         interrupting = kind == "error" or self.chance.random() < 0.5
         rule = self._rule(kind, beside=True)
@@ -377,6 +379,24 @@ class Drawing:
             called.append(draw(code, f"{self.chance.random()}", size, kinds))
         node = self.node("call", rule=self.chance.choice(called).code)
         return Ends(node.id, node.id)
+
+    def undone(self) -> Ends:
+        """A task with a compensation handler."""
+        node = self.graph.nodes[self.task().first]
+        handler = self.node("service", undoes=True, writes=(self.chance.choice(GIVEN),))
+        node.undo = handler.id
+        return Ends(node.id, node.id)
+
+    def compensate(self) -> Ends:
+        """Something is done, and undone again, now and then."""
+        first, between, choose = self.undone(), self.block(), self.node("exclusive")
+        self.link(first.last, between.first)
+        self.link(between.last, choose.id)
+        throw, after = self.node("compensate"), self.node("exclusive")
+        choose.default = self.link(choose.id, throw.id).id
+        self.link(choose.id, after.id, self.condition(self._read()))
+        self.link(throw.id, after.id)
+        return Ends(first.first, after.id)
 
     def fling(self) -> Ends:
         """Now and then an error is thrown by an end event: to whoever is around, or to nobody."""

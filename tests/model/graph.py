@@ -60,6 +60,7 @@ class Node:
     process a call activity starts. ``writes`` are variables whoever completes the task sets.
     ``many``: how it is repeated; ``times``: how often, or the variable that holds the collection;
     ``until``: how many are enough. ``condition``: what a conditional event waits for.
+    ``undo``: the node that compensates it, which ``undoes`` and has no flows.
     """
 
     id: str
@@ -74,6 +75,8 @@ class Node:
     times: str = ""
     until: int = 0
     condition: Condition | None = None
+    undo: str = ""
+    undoes: bool = False
 
     @property
     def around(self) -> str:
@@ -129,7 +132,7 @@ class Graph:
         found = []
         for node in self.nodes.values():
             words = [node.id, node.rule, f"in {node.scope}" * bool(node.scope)]
-            words += [str(node.condition or "")]
+            words += [str(node.condition or ""), f"undone by {node.undo}" * bool(node.undo)]
             words += [f"{node.many} {node.times} {node.until or ''}" * bool(node.many)]
             words += [f"on {node.host}" * bool(node.host), "beside" * (not node.interrupting)]
             ways = [f"{flow.target} {flow.condition or ''}" for flow in self.outgoing(node.id)]

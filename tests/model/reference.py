@@ -121,6 +121,18 @@ class Token:
     spent: set[str] = field(default_factory=set)
     true: set[str] = field(default_factory=set)
     many: Many | None = None
+    undoing: Record | None = None
+    inside: Scope | None = None
+
+
+@dataclass(eq=False)
+class Record:
+    """Something that was completed and can be undone, by ``handler``; ``thrower``: who is at it."""
+
+    scope: Scope
+    handler: str
+    undone: bool = False
+    thrower: Token | None = None
 
 
 @dataclass
@@ -153,6 +165,8 @@ class Interpreter:
         self.caller = caller
         self.calls: list[Call] = []
         self.turned: Counter[str] = Counter()
+        self.ledger: list[Record] = []
+        self.completed: list[Scope] = []
         self._items_over: list[Scope] = []
         self.status = "Running"
         self.root = Scope("", None)
@@ -402,7 +416,8 @@ class Interpreter:
         return host.scope.opened[node] * ITEMS
 
     def _open(self, node: str, host: Token) -> Scope:
-        return Scope(node, host, self._number(node, host))
+        host.inside = Scope(node, host, self._number(node, host))
+        return host.inside
 
     def _known(self, here: list[Token], decision: Decision) -> Token:
         resting = [token for token in here if token.state != "joining"]
@@ -523,7 +538,14 @@ class Interpreter:
         token.name, token.spent, token.via, token.state = "", set(), "", "moving"
         token.true = set()
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
+        if self.graph.nodes[node].undo and token.node == node:
+            self.ledger.append(Record(token.scope, self.graph.nodes[node].undo))
+        if self.graph.nodes[node].undoes:
+            self.passed[node] += not done
+            self._die(token)
+            return []
         if token.scope.node and token.scope.node == self.graph.nodes[node].around:
+            self.completed.append(token.scope)
             self.passed[node] += not done
             self._die(token)
             self._items_over.append(token.scope)
@@ -585,11 +607,17 @@ class Interpreter:
         if node.kind.startswith("escalation"):
             return self._escalate(token, node)
         token.state = {"inclusive": "joining", "sub": "hosting"}.get(node.kind, "resting")
+        if node.kind == "compensate":
+            return self._compensate(token)
         if node.kind == "call":
             self.calls.append(Call(token, node.id, node.rule, self.sees(token.scope)))
         if node.kind == "sub":
             return [self._born(self._open(node.id, token), self.graph.start_of(node.id))]
         return []
+
+    def _inside_of(self, host: Token) -> list[Scope]:
+        """The scope a host had."""
+        return [host.inside] if host.inside is not None else []
 
     def _begin_many(self, token: Token, node: Node) -> Leaving:
         """The token becomes the host of the items; how many there are is decided now."""
@@ -658,6 +686,36 @@ class Interpreter:
         host.many, host.state = None, "moving"
         return [(host, many.node.id + BEHIND)]
 
+    def _compensate(self, token: Token) -> Leaving:
+        """What was completed here, and in what was completed inside, is undone: the last first,
+        one after the other. What another one is at is left to that."""
+        token.state = "hosting"
+        scopes = [token.scope]
+        at = token.scope
+        while at.host is not None and self.graph.nodes[at.node.split(":")[0]].kind == "event-sub":
+            at = at.host.scope
+            scopes.append(at)
+        for scope in scopes:
+            scopes += [s for s in self.completed if s.host and s.host.scope is scope and _over(s)]
+        for record in self.ledger:
+            busy = record.thrower is not None and record.thrower.alive
+            busy = busy and record.thrower is not None and record.thrower.undoing is not None
+            if record.scope in scopes and not record.undone and not busy:
+                record.thrower = token
+        return self._undo_next(token)
+
+    def _undo_next(self, token: Token) -> Leaving:
+        if token.undoing is not None:
+            token.undoing.undone = True
+        left = [r for r in self.ledger if r.thrower is token and not r.undone]
+        token.undoing = left[-1] if left else None
+        if token.undoing is None:
+            token.state = "moving"
+            return [(token, token.node + BEHIND)]
+        scope = self._open(token.node, token)
+        handler, _ = self._born(scope, token.undoing.handler)
+        return self._enter(handler, self.graph.nodes[handler.node])
+
     def _error_end(self, token: Token, node: Node) -> Leaving:
         leaving = self._throw(token, "error", node.rule)
         if token.state != "stuck" or self.status == "Failed":
@@ -698,6 +756,11 @@ class Interpreter:
                 return leaving
             for host in ended:
                 host.state = "moving"
+                if self.graph.nodes[host.node].kind == "compensate":
+                    host.state = "hosting"
+                    leaving += self._undo_next(host)
+                    continue
+                self.completed += [s for s in self._inside_of(host) if s not in self.completed]
                 if self.graph.nodes[host.node].kind == "event-sub":
                     self.passed[host.node] += 1
                     self._die(host)
@@ -762,6 +825,12 @@ def _waits(node: Node) -> bool:
 
 def _wait(node: Node) -> str:
     return f"{'timer' if node.kind.startswith('timer') else 'wait'} {node.id}"
+
+
+def _over(scope: Scope) -> bool:
+    """Whether a scope is none of a multi-instance or loop that still goes on."""
+    many = scope.host.many if scope.host is not None and scope.host.alive else None
+    return many is None or scope.number // ITEMS != many.number // ITEMS
 
 
 def _of_code(catching: Sequence[Node], code: str) -> Node | None:

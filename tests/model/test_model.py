@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 
 import psycopg
@@ -22,6 +23,8 @@ BATCHES = kit.sized(2, 20)
 GRAPHS = 100
 INSTANCES = 2
 SIZE = 7
+SEARCH = 60.0
+"""Seconds to look for smaller graphs that fail as well."""
 
 
 def drawn(seed: str, count: int = GRAPHS, size: int = SIZE) -> list[Graph]:
@@ -43,8 +46,11 @@ def run(database: TestDatabase, seed: str, graphs: list[Graph], *, kills: bool =
 
 def smallest(database: TestDatabase, seed: str) -> str:
     """The smallest graphs that show a disagreement as well, and what it is."""
+    end = time.monotonic() + SEARCH
     for size in range(1, SIZE):
         for n in range(3):
+            if time.monotonic() > end:
+                return "none smaller found in time"
             graphs = drawn(f"{seed}s{size}n{n}", 40, size)
             try:
                 run(database, seed, graphs)

@@ -1,6 +1,6 @@
--- What joins had collected goes with the tokens that an interrupting event sub-process ends.
+-- What an interrupting event sub-process ends: what joins had collected, and the other event sub-processes.
 begin;
-select plan(9);
+select plan(12);
 create function pg_temp.on_alarm(p_id text, p_inside text) returns text language sql as
 $$ select format('<subProcess id="%1$s" triggeredByEvent="true"><startEvent id="%1$s-start"><signalEventDefinition signalRef="s-alarm"/></startEvent>%2$s<endEvent id="%1$s-end"/></subProcess>', p_id, p_inside) $$;
 
@@ -40,5 +40,15 @@ select test.start('two') as three \gset
 select bpm.broadcast_signal('alarm') as reached, bpm.run_until_idle() as ticks \gset
 select is((select array_agg(s.node_id || ' ' || s.state order by s.node_id) from bpm_core.subscription s where s.workflow_instance_id = test.workflow(:'three')), '{"on-start Consumed","other Closed"}', 'the other is closed');
 select is_empty($$select * from bpm.check_invariants('')$$, 'and is not missed');
+
+-- An interrupting one that begins in the command that enters the scope
+select test.deploy('early', test.service('a') || '<endEvent id="end"/>' || test.flows('start>a', 'a>end')
+  || '<subProcess id="on-true" triggeredByEvent="true"><startEvent id="true"><conditionalEventDefinition><condition>${x == 1}</condition></conditionalEventDefinition></startEvent>' || test.service('c') || '<endEvent id="true-end"/>' || test.flows('true>c', 'c>true-end') || '</subProcess>'
+  || '<subProcess id="on-msg" triggeredByEvent="true"><startEvent id="msg"><messageEventDefinition messageRef="m-msg"/></startEvent><endEvent id="msg-end"/>' || test.flows('msg>msg-end') || '</subProcess>',
+  '<message id="m-msg" name="hello"/>') \gset
+select s.process_instance_id as early from bpm.start_process('early', '{"x": 1}', 'early-1') s \gset
+select is(test.standing(:'early') @> '{"c Waiting"}' and not test.standing(:'early') @> '{"a Waiting"}', true, 'it begins at once');
+select is((select count(*)::int from bpm_core.subscription s where s.workflow_instance_id = test.workflow(:'early') and s.state = 'Open'), 0, 'the message is not waited for: its event sub-process can no longer begin');
+select is_empty($$select * from bpm.check_invariants('')$$, 'nor missed');
 select * from finish();
 rollback;

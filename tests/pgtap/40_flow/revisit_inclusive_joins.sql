@@ -1,6 +1,6 @@
 -- Inclusive joins are asked again when something other than their tokens has changed: the graph under the instance.
 begin;
-select plan(9);
+select plan(10);
 create function pg_temp.join_of(p_process_instance_id uuid) returns text language sql as $$
   select format('%s %s %s', j.round, j.waiting, j.filled) from bpm_core.inclusive_join j where j.workflow_instance_id = test.workflow(p_process_instance_id) $$;
 -- To the second version, as if by a migration.
@@ -13,8 +13,8 @@ create function pg_temp.shift(p_process_instance_id uuid) returns text language 
   returning '' $$;
 select test.deploy('shifting', test.service('a') || test.service('b') || test.service('after') || '<parallelGateway id="f"/><exclusiveGateway id="x" default="x_j"/><inclusiveGateway id="j"/><endEvent id="end"/><endEvent id="out"/>'
   || test.flows('start>f', 'f>a', 'f>b', 'a>j', 'b>x', 'x>j', 'j>after', 'after>end') || test.when('x>out', '${leave == true}')) \gset
-select test.start('shifting') as p, test.start('shifting') as q \gset
-select test.complete_next('a') as a1, test.complete_next('a') as a2 \gset
+select test.start('shifting') as p, test.start('shifting') as q, test.start('shifting') as m \gset
+select test.complete_next('a') as a1, test.complete_next('a') as a2, test.complete_next('a') as a3 \gset
 select is(test.standing(:'p') || test.standing(:'q'), '{"b Waiting","j Waiting","b Waiting","j Waiting"}', 'both wait for b');
 -- In the second version b leads out, and there is another join before this one.
 select test.deploy('shifting', test.service('a') || test.service('b') || test.service('c') || test.service('d') || test.service('after') || '<parallelGateway id="f"/><exclusiveGateway id="x"/><inclusiveGateway id="first"/><inclusiveGateway id="j"/><endEvent id="end"/><endEvent id="out"/>'
@@ -36,6 +36,10 @@ select is(test.standing(:'q'), '{"b Waiting","j Waiting"}', 'of a suspended inst
 select is((select count(*) from bpm_core.unsettled_inclusive_joins('')), 0::bigint, 'and nothing is missing');
 select bpm.resume_process(:'q') is not null as resumed \gset
 select is(test.standing(:'q'), '{"after Waiting","b Waiting"}', 'when it goes on, it fires');
+
+-- By a migration
+select m.to_version as migrated from bpm.migrate_process(:'m', 2) m \gset
+select is(test.standing(:'m'), '{"after Waiting","b Waiting"}', 'moving an instance asks by itself');
 select bpm_core.revisit_inclusive_joins('', bpm_core.new_id()) \gset
 select is(test.standing(:'p'), '{"after Waiting","b Waiting"}', 'an instance that is not there: nothing');
 select * from finish();
