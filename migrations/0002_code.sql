@@ -8250,8 +8250,6 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
-  v_hosts uuid[];
-  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -8274,11 +8272,12 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
-  v_begun := array(select p.items::integer from unnest(v_plans) p);
-  update bpm_core.multi_instance m
-     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
-   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
+  -- As in count_items: by key, whatever the statistics say.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created)
+  select p_tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created + p.items::integer
+    from unnest(v_plans) p
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created;
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);
@@ -8397,11 +8396,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_hosts  bpm_core.loop_state[];
-  v_tokens uuid[];
-  v_done   integer[];
-  v_bytes  bigint[];
-  v_next   integer[];
+  v_hosts bpm_core.loop_state[];
 begin
   v_hosts := array(
     select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
@@ -8411,14 +8406,13 @@ begin
                    min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
               from unnest(p_items) i
              group by (i.host).token_id) g);
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  select array_agg((h.host).token_id), array_agg(h.done), array_agg(h.bytes), array_agg(case when h.ends or h.mode = 'Parallel' then 0 else 1 end)
-    into v_tokens, v_done, v_bytes, v_next
-    from unnest(v_hosts) h;
-  update bpm_core.multi_instance m
-     set done = v_done[array_position(v_tokens, m.host_token_id)], output_bytes = m.output_bytes + v_bytes[array_position(v_tokens, m.host_token_id)],
-         created = m.created + v_next[array_position(v_tokens, m.host_token_id)]
-   where m.tenant_id = ((p_items[1]).token).tenant_id and m.host_token_id = any (v_tokens);
+  -- An upsert of rows that are there: found by their key whatever the statistics say. The table is often empty, and a join planned then walks all of it later.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, done, output_bytes, declared)
+  select (h.host).tenant_id, (h.host).token_id, (h.host).instance_id, h.visit, (h.host).node_id, h.mode, h.total,
+         h.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end, h.done, h.bytes, h.declared
+    from unnest(v_hosts) h
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created, done = excluded.done, output_bytes = m.output_bytes + excluded.output_bytes;
   return v_hosts;
 end
 $$;
@@ -8671,12 +8665,18 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_host uuid;
 begin
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
-  if found then
-    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
-  end if;
+  -- One by one: the table is often empty, and a join planned then walks all of it later.
+  for v_host in
+    select m.host_token_id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select m.host_token_id from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = k.id offset 0) m
+  loop
+    delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = v_host;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = v_host;
+  end loop;
 end
 $$;
 
@@ -15694,7 +15694,8 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
+--           instance is suspended, or their process has ended and what it called is still to be closed. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -15731,11 +15732,11 @@ begin
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
                              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
                         || coalesce(l.input, '{}'),
-         coalesce(l.headers, '{}'), w.status = 'Suspended'
+         coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+   cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.slot, l.available_at, l.id;
 end
@@ -16930,7 +16931,7 @@ end
 $$;
 
 -- from 50_work/put_back_claimed.sql
--- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- Puts tasks just claimed of suspended instances, or of processes that have ended, back: suspending or cancelling has not come to them yet. They go to the end of the queue, so that a claim
 -- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
 -- Returns:  claimed_task[], the others. Writes: task_instance, execution.
 create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])

@@ -13,8 +13,6 @@ declare
   v_chunk constant integer := 1000;
   v_plans bpm_core.loop_plan[];
   v_more  bpm_core.loop_plan[];
-  v_hosts uuid[];
-  v_begun integer[];
 begin
   v_plans := array(
     select row(row(r.tenant_id, m.workflow_instance_id, w.workflow_version_id, t.scope_id, m.host_token_id, m.node_id, null, null)::bpm_core.moving,
@@ -37,11 +35,12 @@ begin
                to_jsonb(greatest(0, least(p.total - p.created, v_chunk - (p.upto - (p.total - p.created))))), null)::bpm_core.loop_plan
       from (select p.*, sum(p.total - p.created) over (order by p.ordinality) as upto from unnest(v_plans) with ordinality p) p);
   perform bpm_core.bump_instances(p_tenant_id, array(select (p.host).instance_id from unnest(v_plans) p));
-  v_hosts := array(select (p.host).token_id from unnest(v_plans) p);
-  v_begun := array(select p.items::integer from unnest(v_plans) p);
-  update bpm_core.multi_instance m
-     set created = m.created + v_begun[array_position(v_hosts, m.host_token_id)]
-   where m.tenant_id = p_tenant_id and m.host_token_id = any (v_hosts);
+  -- As in count_items: by key, whatever the statistics say.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created)
+  select p_tenant_id, (p.host).token_id, (p.host).instance_id, p.visit, (p.host).node_id, p.mode, p.total, p.created + p.items::integer
+    from unnest(v_plans) p
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created;
   v_more := array(select p from unnest(v_plans) p where p.created + p.items::integer < p.total);
   if cardinality(v_more) > 0 then
     perform bpm_core.continue_later(v_more);

@@ -10,11 +10,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_hosts  bpm_core.loop_state[];
-  v_tokens uuid[];
-  v_done   integer[];
-  v_bytes  bigint[];
-  v_next   integer[];
+  v_hosts bpm_core.loop_state[];
 begin
   v_hosts := array(
     select row(g.host, g.visit, g.steps, g.mode, g.spec, g.declared, g.total, g.created, g.done, g.bytes,
@@ -24,14 +20,13 @@ begin
                    min(i.done) + count(*)::integer as done, coalesce(sum(octet_length(i.output::text) + 2), 0)::bigint as bytes, bool_or(i.verdict) as verdict
               from unnest(p_items) i
              group by (i.host).token_id) g);
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  select array_agg((h.host).token_id), array_agg(h.done), array_agg(h.bytes), array_agg(case when h.ends or h.mode = 'Parallel' then 0 else 1 end)
-    into v_tokens, v_done, v_bytes, v_next
-    from unnest(v_hosts) h;
-  update bpm_core.multi_instance m
-     set done = v_done[array_position(v_tokens, m.host_token_id)], output_bytes = m.output_bytes + v_bytes[array_position(v_tokens, m.host_token_id)],
-         created = m.created + v_next[array_position(v_tokens, m.host_token_id)]
-   where m.tenant_id = ((p_items[1]).token).tenant_id and m.host_token_id = any (v_tokens);
+  -- An upsert of rows that are there: found by their key whatever the statistics say. The table is often empty, and a join planned then walks all of it later.
+  insert into bpm_core.multi_instance as m (tenant_id, host_token_id, workflow_instance_id, visit, node_id, mode, total, created, done, output_bytes, declared)
+  select (h.host).tenant_id, (h.host).token_id, (h.host).instance_id, h.visit, (h.host).node_id, h.mode, h.total,
+         h.created + case when h.ends or h.mode = 'Parallel' then 0 else 1 end, h.done, h.bytes, h.declared
+    from unnest(v_hosts) h
+      on conflict (tenant_id, host_token_id) do update
+     set created = excluded.created, done = excluded.done, output_bytes = m.output_bytes + excluded.output_bytes;
   return v_hosts;
 end
 $$;

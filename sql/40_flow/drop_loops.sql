@@ -8,11 +8,17 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_host uuid;
 begin
-  -- Not joined: the table is often empty, and a plan made then would walk all of it later.
-  delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = any (p_hosts);
-  if found then
-    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = any (p_hosts);
-  end if;
+  -- One by one: the table is often empty, and a join planned then walks all of it later.
+  for v_host in
+    select m.host_token_id
+      from unnest(p_hosts) k(id)
+     cross join lateral (select m.host_token_id from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = k.id offset 0) m
+  loop
+    delete from bpm_core.multi_instance m where m.tenant_id = p_tenant_id and m.host_token_id = v_host;
+    delete from bpm_core.multi_instance_part p where p.tenant_id = p_tenant_id and p.host_token_id = v_host;
+  end loop;
 end
 $$;
