@@ -8417,6 +8417,27 @@ begin
 end
 $$;
 
+-- from 40_flow/date_inbox.sql
+-- Says when inbox rows may be applied. Row by row: joined to a table that is mostly empty they would be found by walking it, and a plan made so
+-- would stay when it is full.
+-- Writes:   inbox. The instances are locked.
+create or replace function bpm_core.date_inbox(p_tenant_id text, p_rows uuid[], p_at timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_id uuid;
+begin
+  foreach v_id in array p_rows loop
+    update bpm_core.inbox i set available_at = p_at where i.tenant_id = p_tenant_id and i.id = v_id;
+  end loop;
+end
+$$;
+
 -- from 40_flow/default_zone.sql
 -- The time zone of timers that name none.
 -- Returns:  text, the setting engine.time_zone, or UTC.
@@ -10290,20 +10311,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_parked uuid[];
 begin
-  with parked as materialized (
-    select i.tenant_id, i.id
+  v_parked := array(
+    select i.id
       from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
      where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
-     limit p_limit)
-  update bpm_core.inbox i
-     set available_at = bpm_core.now()
-    from parked p
-   where i.tenant_id = p.tenant_id and i.id = p.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+     limit p_limit);
+  perform bpm_core.date_inbox(p_tenant_id, v_parked, bpm_core.now());
+  return cardinality(v_parked);
 end
 $$;
 
@@ -12799,10 +12816,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_waiting uuid[];
 begin
-  with waiting as materialized (
-    select i.tenant_id, i.id
+  v_waiting := array(
+    select i.id
       from unnest(p_rows) k(id)
      cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
@@ -12811,13 +12828,11 @@ begin
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
               select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
-               where o.available_at = 'infinity' and o.id < i.id)))
-  update bpm_core.inbox i
-     set available_at = 'infinity'
-    from waiting w
-   where i.tenant_id = w.tenant_id and i.id = w.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+               where o.available_at = 'infinity' and o.id < i.id)));
+  if cardinality(v_waiting) > 0 then
+    perform bpm_core.date_inbox(p_tenant_id, v_waiting, 'infinity');
+  end if;
+  return cardinality(v_waiting);
 end
 $$;
 
@@ -15679,7 +15694,8 @@ $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
+--           instance is suspended, or their process has ended and what it called is still to be closed. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -15716,11 +15732,11 @@ begin
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
                              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
                         || coalesce(l.input, '{}'),
-         coalesce(l.headers, '{}'), w.status = 'Suspended'
+         coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+   cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.slot, l.available_at, l.id;
 end
@@ -16915,7 +16931,7 @@ end
 $$;
 
 -- from 50_work/put_back_claimed.sql
--- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- Puts tasks just claimed of suspended instances, or of processes that have ended, back: suspending or cancelling has not come to them yet. They go to the end of the queue, so that a claim
 -- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
 -- Returns:  claimed_task[], the others. Writes: task_instance, execution.
 create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])

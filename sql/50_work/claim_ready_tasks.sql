@@ -1,5 +1,6 @@
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
--- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed). One statement, so that the outer limit stops the walk exactly.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
+--           instance is suspended, or their process has ended and what it called is still to be closed. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
@@ -36,11 +37,11 @@ begin
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
                              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
                         || coalesce(l.input, '{}'),
-         coalesce(l.headers, '{}'), w.status = 'Suspended'
+         coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key, p.variables from bpm_core.process_instance p
+   cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    order by l.slot, l.available_at, l.id;
 end

@@ -1,4 +1,4 @@
--- Puts tasks just claimed of suspended instances back: suspending has not come to them yet. They go to the end of the queue, so that a claim
+-- Puts tasks just claimed of suspended instances, or of processes that have ended, back: suspending or cancelling has not come to them yet. They go to the end of the queue, so that a claim
 -- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
 -- Returns:  claimed_task[], the others. Writes: task_instance, execution.
 create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])

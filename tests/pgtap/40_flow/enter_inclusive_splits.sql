@@ -1,6 +1,6 @@
 -- Inclusive splits, drawn as gateways or implied by conditional flows out of a task: every true flow, else the default, else an incident (C04).
 begin;
-select plan(24);
+select plan(25);
 create function pg_temp.flow_born(p_process_instance_id uuid) returns text[] language sql as
 $$ select coalesce(array_agg(h.detail ->> 'flow' order by h.detail ->> 'flow'), '{}') from bpm.get_history(p_process_instance_id) h where h.kind = 'TokenBorn' $$;
 create function pg_temp.kinds(p_body text) returns jsonb language sql as $$
@@ -21,6 +21,11 @@ select is(test.standing(:'q'), '{"a Waiting"}', 'one true flow: one token');
 select is((select i.live_tokens from bpm.instance i where i.process_instance_id = :'q'), 1, 'no more, no less');
 select test.start('split', '{"x": 0}') as r \gset
 select is(test.standing(:'r'), '{"d Waiting"}', 'none: the default');
+
+-- The default's own condition is ignored (C05)
+select test.deploy('own', '<inclusiveGateway id="g" default="g_d"/>' || test.service('a') || test.service('d') || '<endEvent id="end"/>' || test.when('g>a', '${x > 1}') || test.when('g>d', '${x > 5}') || test.flows('start>g', 'a>end', 'd>end')) \gset
+select test.start('own', '{"x": 0}') as o1, test.start('own', '{"x": 9}') as o2 \gset
+select is(test.standing(:'o1')::text || test.standing(:'o2')::text, '{"d Waiting"}{"a Waiting"}', 'the default by its place, whatever its condition says');
 
 -- Undecidable: an incident, none of the flows; resolved without a mend, a new one at once (C04)
 select test.start('split') as s \gset
