@@ -178,7 +178,7 @@ class Crowd:
         self.graphs = {member.code: member for graph in graphs for member in graph.family()}
         self.mains = graphs
         self.ordered = {
-            g.code for g in self.graphs.values() if any(n.undo for n in g.nodes.values())
+            g.code for g in self.graphs.values() if any(n.undo or n.many for n in g.nodes.values())
         }
         self.nodes = {n.id: n for graph in self.graphs.values() for n in graph.nodes.values()}
         self.seed = seed
@@ -332,7 +332,7 @@ class Crowd:
         items, met = [], set[str]()
         for task in tasks:
             held = {"task_id": str(task["task_id"]), "fencing_token": task["fencing_token"]}
-            # What is undone in the order of its ends must not end at once.
+            # Where the order of ends counts, they must not come at once.
             instance = str(task["workflow_instance_id"])
             if task["node_id"].split("_")[0] in self.ordered and instance in met:
                 self.call(session, "select * from bpm.release_tasks(%s)", json.dumps([held]))

@@ -74,7 +74,7 @@ def test_engine_and_reference_agree(database: TestDatabase, batch: int) -> None:
     seen = crowd.outcomes()
     assert seen["Completed"] > GRAPHS
     assert seen["starved"]
-    assert {"TimerFired", "MessageReceived", "ErrorCaught", "JoinFired"} <= set(crowd.kinds)
+    assert {"TimerFired", "MessageReceived", "ScopeOpened", "JoinFired"} <= set(crowd.kinds)
 
 
 def test_graphs_are_those_of_their_seed() -> None:
