@@ -8417,6 +8417,27 @@ begin
 end
 $$;
 
+-- from 40_flow/date_inbox.sql
+-- Says when inbox rows may be applied. Row by row: joined to a table that is mostly empty they would be found by walking it, and a plan made so
+-- would stay when it is full.
+-- Writes:   inbox. The instances are locked.
+create or replace function bpm_core.date_inbox(p_tenant_id text, p_rows uuid[], p_at timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_id uuid;
+begin
+  foreach v_id in array p_rows loop
+    update bpm_core.inbox i set available_at = p_at where i.tenant_id = p_tenant_id and i.id = v_id;
+  end loop;
+end
+$$;
+
 -- from 40_flow/default_zone.sql
 -- The time zone of timers that name none.
 -- Returns:  text, the setting engine.time_zone, or UTC.
@@ -10290,20 +10311,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_parked uuid[];
 begin
-  with parked as materialized (
-    select i.tenant_id, i.id
+  v_parked := array(
+    select i.id
       from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
      where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
-     limit p_limit)
-  update bpm_core.inbox i
-     set available_at = bpm_core.now()
-    from parked p
-   where i.tenant_id = p.tenant_id and i.id = p.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+     limit p_limit);
+  perform bpm_core.date_inbox(p_tenant_id, v_parked, bpm_core.now());
+  return cardinality(v_parked);
 end
 $$;
 
@@ -12799,10 +12816,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_waiting uuid[];
 begin
-  with waiting as materialized (
-    select i.tenant_id, i.id
+  v_waiting := array(
+    select i.id
       from unnest(p_rows) k(id)
      cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
@@ -12811,13 +12828,11 @@ begin
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
               select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
-               where o.available_at = 'infinity' and o.id < i.id)))
-  update bpm_core.inbox i
-     set available_at = 'infinity'
-    from waiting w
-   where i.tenant_id = w.tenant_id and i.id = w.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+               where o.available_at = 'infinity' and o.id < i.id)));
+  if cardinality(v_waiting) > 0 then
+    perform bpm_core.date_inbox(p_tenant_id, v_waiting, 'infinity');
+  end if;
+  return cardinality(v_waiting);
 end
 $$;
 

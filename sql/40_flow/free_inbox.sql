@@ -9,19 +9,15 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_parked uuid[];
 begin
-  with parked as materialized (
-    select i.tenant_id, i.id
+  v_parked := array(
+    select i.id
       from (select i.tenant_id, i.id, i.available_at from bpm_core.inbox i where i.target_id = p_instance_id offset 0) i
      where i.available_at = 'infinity' and i.tenant_id = p_tenant_id
      order by i.id
-     limit p_limit)
-  update bpm_core.inbox i
-     set available_at = bpm_core.now()
-    from parked p
-   where i.tenant_id = p.tenant_id and i.id = p.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+     limit p_limit);
+  perform bpm_core.date_inbox(p_tenant_id, v_parked, bpm_core.now());
+  return cardinality(v_parked);
 end
 $$;

@@ -10,10 +10,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_count integer;
+  v_waiting uuid[];
 begin
-  with waiting as materialized (
-    select i.tenant_id, i.id
+  v_waiting := array(
+    select i.id
       from unnest(p_rows) k(id)
      cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
@@ -22,12 +22,10 @@ begin
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
               select from (select o.id, o.available_at from bpm_core.inbox o where o.target_id = i.target_id offset 0) o
-               where o.available_at = 'infinity' and o.id < i.id)))
-  update bpm_core.inbox i
-     set available_at = 'infinity'
-    from waiting w
-   where i.tenant_id = w.tenant_id and i.id = w.id;
-  get diagnostics v_count = row_count;
-  return v_count;
+               where o.available_at = 'infinity' and o.id < i.id)));
+  if cardinality(v_waiting) > 0 then
+    perform bpm_core.date_inbox(p_tenant_id, v_waiting, 'infinity');
+  end if;
+  return cardinality(v_waiting);
 end
 $$;

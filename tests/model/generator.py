@@ -478,19 +478,10 @@ class Drawing:
 
 LANDED = frozenset(
     {
-        *("task", "passed", "timer", "message", "guarded", "race"),
-        *(
-            "conditional",
-            "call",
-            "many",
-            "either",
-            "sub",
-            "event_sub",
-            "fling",
-            "escalate",
-            "signal",
-        ),
-        *("choice", "fork", "split", "loop", "stop", "crossing", "surplus", "mesh", "sequence"),
+        *("task", "passed", "timer", "message", "guarded", "race", "conditional"),
+        *("sub", "event_sub", "fling", "escalate", "signal", "call", "many"),
+        *("undone", "compensate", "stop", "sequence", "choice", "fork", "split", "either"),
+        *("loop", "crossing", "surplus", "mesh"),
     }
 )
 

@@ -7,7 +7,7 @@ go, what is offered and waited for, which scopes end, what is left.
 
 Where the standard leaves the order open the engine's published one holds: the variables of a
 command are set before its tokens move; its tokens move hop by hop; within a hop ends that end
-others come first.
+others come first, and processes are called last.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ PASSED = frozenset({"manual", "throw", "exclusive", "signal-throw"})
 
 BEHIND = "!"
 """Added to a node that is passed already and whose way on is still open."""
+
+INTO = ">"
+"""Put before a node that is entered over no flow of the drawing."""
 
 FIRST = ("terminate", "error-end", "escalation", "escalation-end")
 """Within a hop these come first: they may end others."""
@@ -511,7 +514,7 @@ class Interpreter:
             arriving = [
                 a for token, node in leaving if token.alive for a in self._depart(token, node)
             ]
-            arriving.sort(key=lambda a: self.graph.nodes[a[1].target].kind not in FIRST)
+            arriving.sort(key=lambda a: _turn_of(self.graph.nodes[a[1].target]))
             leaving = self._terminate(arriving)
             for token, flow in arriving:
                 if token.alive:
@@ -537,6 +540,8 @@ class Interpreter:
         """Over which flows a token leaves."""
         token.name, token.spent, token.via, token.state = "", set(), "", "moving"
         token.true = set()
+        if node.startswith(INTO):
+            return [(token, Flow("", "", node.removeprefix(INTO)))]
         done, node = node.endswith(BEHIND), node.removesuffix(BEHIND)
         if self.graph.nodes[node].undo and token.node == node:
             self.ledger.append(Record(token.scope, self.graph.nodes[node].undo))
@@ -588,7 +593,7 @@ class Interpreter:
     def _arrive(self, token: Token, flow: Flow) -> Leaving:
         node = self.graph.nodes[flow.target]
         token.node, token.via = node.id, flow.id
-        if node.many:
+        if node.many and token.scope.node != node.around:
             return self._begin_many(token, node)
         return self._enter(token, node)
 
@@ -645,8 +650,7 @@ class Interpreter:
         if many.node.times == COLLECTION:
             scope.declared[ELEMENT] = many.items[many.begun]
         many.begun += 1
-        token, _ = self._born(scope, many.node.id)
-        return self._enter(token, many.node)
+        return [self._born(scope, INTO + many.node.id)]
 
     def _end_items(self) -> Leaving:
         """Items that are over: the next begins, or it was enough."""
@@ -713,8 +717,7 @@ class Interpreter:
             token.state = "moving"
             return [(token, token.node + BEHIND)]
         scope = self._open(token.node, token)
-        handler, _ = self._born(scope, token.undoing.handler)
-        return self._enter(handler, self.graph.nodes[handler.node])
+        return [self._born(scope, INTO + token.undoing.handler)]
 
     def _error_end(self, token: Token, node: Node) -> Leaving:
         leaving = self._throw(token, "error", node.rule)
@@ -815,6 +818,13 @@ class Interpreter:
                     seen.add(flow.target)
                     ahead.append(flow.target)
         return found
+
+
+def _turn_of(node: Node) -> int:
+    """Within a hop: what may end others first, what is called last, with what all others wrote."""
+    if node.kind in FIRST:
+        return 0
+    return 2 if node.kind == "call" and not node.many else 1
 
 
 def _waits(node: Node) -> bool:

@@ -59,6 +59,7 @@ def smallest(database: TestDatabase, seed: str) -> str:
     return "none smaller found"
 
 
+@pytest.mark.timeout(kit.sized(300, 1200))
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_engine_and_reference_agree(database: TestDatabase, batch: int) -> None:
     """Many random graphs, several sessions: everything is where the reference says."""
@@ -202,6 +203,7 @@ ALWAYS = (
 CHECKED = list(MUTANTS) if kit.NIGHTLY else ALWAYS
 
 
+@pytest.mark.timeout(kit.sized(300, 1200))
 @pytest.mark.breaks_invariants
 @pytest.mark.parametrize("name", CHECKED)
 def test_mutants_are_found(fresh_database: TestDatabase, name: str) -> None:
