@@ -770,11 +770,11 @@ $$;
 
 -- from 20_catalog/bpmn_node_kind.sql
 -- Which node kind executes an element, from its tag, its event, the number of its flows, whether approval gates it and whether it sends a command.
--- Returns:  node_kind; null: not executed.
+-- Returns:  node_kind; null: not executed. Stable, as reading an enum is: called immutable it could not be inlined.
 create or replace function bpm_core.bpmn_node_kind(
   p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean, p_sends boolean)
 returns bpm_core.node_kind
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end
@@ -3357,7 +3357,8 @@ as $$
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-   where b.problem is not null and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask')
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask') and b.problem is not null
+     and (n.extensions <> '{}' or n.attributes - '{id,name,default}'::text[] <> '{}')  -- most nodes say nothing, so they are not even asked
   union all
   select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
            'Register a worker for that type, or set bpm:type.')

@@ -1,9 +1,9 @@
 -- Which node kind executes an element, from its tag, its event, the number of its flows, whether approval gates it and whether it sends a command.
--- Returns:  node_kind; null: not executed.
+-- Returns:  node_kind; null: not executed. Stable, as reading an enum is: called immutable it could not be inlined.
 create or replace function bpm_core.bpmn_node_kind(
   p_tag text, p_event text, p_incoming integer, p_outgoing integer, p_conditional integer, p_gated boolean, p_sends boolean)
 returns bpm_core.node_kind
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$
   select (case p_tag
     when 'startEvent' then case p_event when 'none' then 'StartEvent' when 'message' then 'MessageStart' when 'timer' then 'TimerStart' when 'signal' then 'SignalStart' end

@@ -29,7 +29,8 @@ as $$
             then bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, b.problem), n.node_id)
             else bpm_core.warning('AttributeIgnored', format('%s: %s; the task version''s value holds.', n.label, b.problem), n.node_id) end
     from node n cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-   where b.problem is not null and n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask')
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask') and b.problem is not null
+     and (n.extensions <> '{}' or n.attributes - '{id,name,default}'::text[] <> '{}')  -- most nodes say nothing, so they are not even asked
   union all
   select bpm_core.warning('DelegateAsTaskType', format('%s names code of another engine (%s); its task type is %s.', n.label, left(t.borrowed, 100), left(t.task_type, 100)), n.node_id, null,
            'Register a worker for that type, or set bpm:type.')

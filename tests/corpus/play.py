@@ -215,6 +215,10 @@ class Play:
         if not actions and due:
             self.engine.advance_to(min(due))
             return
+        if state["incidents"]:  # one that stops no single token: a join that waits in vain
+            found = state["incidents"][0]
+            run.reason = f"given up after incident {found['code']} at {found['node_id']}"
+            return
         waiting = ", ".join(sorted({t["node_id"] for t in state["tokens"]}))
         run.reason = f"nothing left to do; tokens at {waiting}"
 

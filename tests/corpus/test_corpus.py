@@ -149,6 +149,35 @@ def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "[2/2] below/good.bpmn20.xml: " in said
 
 
+def test_a_join_that_waits_in_vain_is_no_exception(folder: Path, stage: str) -> None:
+    """The run is given up after its incident, and cancelled; other inputs do complete."""
+    (folder / "bad.bpmn").unlink()
+    file = folder / "starves.bpmn"
+    file.write_text(
+        f"""<definitions {MODEL}><process id="starves" isExecutable="true">
+<startEvent id="s"/><sequenceFlow id="f1" sourceRef="s" targetRef="fork"/>
+<parallelGateway id="fork"/><sequenceFlow id="f2" sourceRef="fork" targetRef="join"/>
+<sequenceFlow id="f3" sourceRef="fork" targetRef="x"/><exclusiveGateway id="x" default="f4"/>
+<sequenceFlow id="f4" sourceRef="x" targetRef="away"/><endEvent id="away"/>
+<sequenceFlow id="f5" sourceRef="x" targetRef="join">
+<conditionExpression>${{both}}</conditionExpression></sequenceFlow>
+<parallelGateway id="join"/><sequenceFlow id="f6" sourceRef="join" targetRef="e"/>
+<endEvent id="e"/></process></definitions>""",
+        "utf-8",
+    )
+    report = play_file(Corpus.of(folder), file, stage, BOUNDS)
+    check_report(report)
+    assert report.incident_codes.keys() == {"JoinStarved"}
+    assert report.stopped == {
+        "given up after incident JoinStarved at join": report.runs - report.completed
+    }
+    assert report.statuses == {
+        "Running": report.runs - report.completed, "Completed": report.completed,
+    }  # fmt: skip
+    assert report.completed
+    assert report.uncovered_nodes == report.uncovered_flows == []
+
+
 def test_violations_are_exceptions(
     folder: Path, server_url: str, template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
