@@ -2041,7 +2041,7 @@ as $$
     select x.node_pos,
            bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
            bool_or(x.tag = 'calledElement') as zeebe,
-           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(nullif(btrim(x.attributes ->> 'processId'), '')) filter (where x.tag = 'calledElement') as process_id,
            min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
            coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
            coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out
@@ -10436,7 +10436,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -12545,6 +12545,12 @@ begin
             from bpm_core.multi_instance m
            where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
            order by m.host_token_id limit p_limit + 1)),
+        ('scopes', array(
+          select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
+                                    'variables', s.variables, 'live_tokens', s.live_tokens)
+            from bpm_core.scope s
+           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+           order by s.id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
@@ -13097,6 +13103,38 @@ begin
     from_at := coalesce(p_position.reached_at, '-infinity');
     from_id := coalesce(p_position.reached_id, from_id);
   end if;
+end
+$$;
+
+-- from 40_flow/place_of.sql
+-- Where a live token of a process is: its workflow instance and the scope it is in; the host of an open scope counts as inside that, for what is wrong
+-- there is mostly about what the scope declares.
+-- Raises:   BP404 no such live token in this process.
+create or replace function bpm_core.place_of(p_tenant_id text, p_process_instance_id uuid, p_token_id uuid)
+returns table (instance_id uuid, scope_id uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  select t.workflow_instance_id, coalesce(s.id, t.scope_id) into instance_id, scope_id
+    from bpm_core.token t
+   cross join lateral (select w.process_instance_id, w.status from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+    left join lateral (
+      select (array_agg(x.id))[1] as id
+        from (select s.id, s.state from bpm_core.scope s where s.host_token_id = t.id offset 0) x
+       where x.state = 'Open'
+      having count(*) = 1) s on true  -- the items of a multi-instance are several, and none of them is meant
+   where t.tenant_id = p_tenant_id and t.id = p_token_id and t.state not in ('Completed', 'Terminated')
+     and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended');
+  if instance_id is null then
+    perform bpm_core.fail('BP404', format('There is no live token %s in process instance %s.', p_token_id, p_process_instance_id), null,
+      'bpm.get_process lists the tokens of a process.');
+  end if;
+  return next;
 end
 $$;
 
@@ -14012,10 +14050,13 @@ $$;
 
 -- from 40_flow/set_variables.sql
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
--- Returns:  jsonb, the variables as they are now.
--- Raises:   BP403, BP404, BP409 it has ended, BP422 variables refused.
--- Writes:   workflow_instance (the nearest to its tokens), history_event, audit_event.
-create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_tenant_id text default '')
+-- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
+-- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
+-- Returns:  jsonb, the variables as they are now, as the token sees them.
+-- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, BP422 variables refused.
+-- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
+create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
+                                              p_tenant_id text default '')
 returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14028,6 +14069,8 @@ declare
   v_actor     text;
   v_variables jsonb;
   v_instance  uuid;
+  v_scope     uuid := bpm_core.root_scope();
+  v_local     jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
@@ -14039,18 +14082,22 @@ begin
   select w.id into v_instance
     from bpm_core.workflow_instance w
    where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+  if p_token_id is not null then
+    select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
+  end if;
   if v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
+  v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
-     set variables = w.variables || v_variables, lock_version = w.lock_version + 1
+     set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
    where w.tenant_id = p_tenant_id and w.id = v_instance;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables));
+  values (p_tenant_id, v_instance, bpm_core.now(), 'VariablesSet', v_actor, jsonb_build_object('variables', v_variables) || v_local);
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
     jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(v_variables) k(name))));
   perform bpm_core.recheck_conditions(p_tenant_id, array[v_instance]);
-  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, bpm_core.root_scope()) v);
+  return (select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, v_scope) v);
 end
 $$;
 
@@ -14129,7 +14176,7 @@ $$;
 
 -- from 40_flow/skip_node.sql
 -- Lets a token leave its node by hand, as if what it waits for there were done: by the only flow, or the one named. What it offered is closed; variables
--- are patched as a task's would be.
+-- are patched where a task's would be; output mappings are not applied, so give the names they would write.
 -- Returns:  one row: token_id, node_id and state where it came to rest (of one that ended: where), instance_status (workflow).
 -- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 no flow leaves the node, several do and none is named, variables refused, reason too
 --           long; BP423 suspended.

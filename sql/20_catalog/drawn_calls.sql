@@ -37,7 +37,7 @@ as $$
     select x.node_pos,
            bool_or(x.tag = 'in' and x.attributes ->> 'variables' = 'all') as all_in, bool_or(x.tag = 'out' and x.attributes ->> 'variables' = 'all') as all_out,
            bool_or(x.tag = 'calledElement') as zeebe,
-           min(btrim(x.attributes ->> 'processId')) filter (where x.tag = 'calledElement') as process_id,
+           min(nullif(btrim(x.attributes ->> 'processId'), '')) filter (where x.tag = 'calledElement') as process_id,
            min(x.attributes ->> 'bindingType') filter (where x.tag = 'calledElement') as binding,
            coalesce(bool_and(x.attributes ->> 'propagateAllParentVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_in,
            coalesce(bool_and(x.attributes ->> 'propagateAllChildVariables' = 'false') filter (where x.tag = 'calledElement'), false) as none_out

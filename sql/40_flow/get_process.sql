@@ -1,5 +1,5 @@
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')

@@ -33,6 +33,12 @@ begin
             from bpm_core.multi_instance m
            where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
            order by m.host_token_id limit p_limit + 1)),
+        ('scopes', array(
+          select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
+                                    'variables', s.variables, 'live_tokens', s.live_tokens)
+            from bpm_core.scope s
+           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+           order by s.id limit p_limit + 1)),
         ('timers', array(
           select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')

@@ -1,5 +1,5 @@
 -- Lets a token leave its node by hand, as if what it waits for there were done: by the only flow, or the one named. What it offered is closed; variables
--- are patched as a task's would be.
+-- are patched where a task's would be; output mappings are not applied, so give the names they would write.
 -- Returns:  one row: token_id, node_id and state where it came to rest (of one that ended: where), instance_status (workflow).
 -- Raises:   BP403, BP404 no such token, BP409 it has ended, BP422 no flow leaves the node, several do and none is named, variables refused, reason too
 --           long; BP423 suspended.

@@ -15,6 +15,7 @@ from pgbpm.cli.drawing import draw_instance
 from pgbpm.cli.lookup import INSTANCE, RUNNING
 from pgbpm.cli.output import emit, emit_json, table
 from pgbpm.cli.progress import with_progress
+from pgbpm.cli.tokens import find_token, token_options
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
 from pgbpm.errors import ConfigError, PgbpmError
@@ -192,6 +193,7 @@ def show(app: App, instance: str, last: int, as_json: bool) -> None:
 @click.command("set")
 @click.argument("instance", metavar="ID|KEY")
 @variables_options
+@token_options
 @click.option("--actor", help="On whose behalf (default: the database role).")
 @json_option
 @pass_app
@@ -200,19 +202,23 @@ def set_variables(
     instance: str,
     variables: str | None,
     pairs: tuple[str, ...],
+    node: str | None,
+    token: str | None,
     actor: str | None,
     as_json: bool,
 ) -> None:
     """Set variables of a running process instance by hand, for instance to mend an incident.
 
-    Only those named change; prints all variables as they are now.
+    Only those named change; prints all variables as they are now. With --at they go where a step
+    there would write them: what a sub-process or a multi-instance declares stays in it.
     """
     given = variables_of(variables, pairs)
     if not given:
         raise click.UsageError("nothing to set: give --var NAME=VALUE or --variables")
     with app.connect() as conn:
+        place = find_token(app, conn, instance, node, token) if node or token else None
         row = app.call(
-            conn, "set_variables", p_variables=given, p_actor=actor,
+            conn, "set_variables", p_variables=given, p_actor=actor, p_token_id=place,
             p_process_instance_id=RUNNING.find(conn, app.tenant, instance),
         )[0]  # fmt: skip
     emit(row["set_variables"], as_json)

@@ -10,10 +10,10 @@ import click
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.lookup import ENDED, INSTANCE, RUNNING
 from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.tokens import find_token, token_options
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
 from pgbpm.db import Connection
-from pgbpm.errors import PgbpmError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,34 +24,6 @@ def _audit_options(function: F) -> F:
         function
     )
     return click.option("--reason", help="Why, for the audit.")(function)
-
-
-def _token_options(function: F) -> F:
-    """Adds ``--at`` and ``--token``, which name one token of an instance."""
-    function = click.option("--token", metavar="ID", help="The token, if several stand there.")(
-        function
-    )
-    return click.option("--at", "node", metavar="NODE", help="Where the token stands.")(function)
-
-
-def _token(app: App, conn: Connection, instance: str, node: str | None, token: str | None) -> str:
-    """The id of the one live token that is meant. Raises :class:`PgbpmError` if it is not one."""
-    found = RUNNING.find(conn, app.tenant, instance, INSTANCE)
-    state = app.call(conn, "get_process", p_process_instance_id=found)[0]["get_process"]
-    tokens = [
-        row
-        for row in state["tokens"]
-        if (node is None or row["node_id"] == node)
-        and (token is None or row["token_id"].startswith(token.lower()))
-    ]
-    if len(tokens) == 1:
-        return str(tokens[0]["token_id"])
-    places = ", ".join(f"{row['node_id']} ({row['token_id']})" for row in state["tokens"][:10])
-    if not tokens:
-        raise PgbpmError("no token stands there", hint=f"tokens: {places or 'none'}")
-    raise PgbpmError(
-        f"{len(tokens)} tokens fit", hint=f"name one with --at or --token; tokens: {places}"
-    )
 
 
 @click.command()
@@ -92,7 +64,7 @@ def resume(app: App, instance: str, reason: str | None, actor: str | None, as_js
 @click.command()
 @click.argument("instance", metavar="ID|KEY")
 @click.argument("to", metavar="NODE")
-@_token_options
+@token_options
 @_audit_options
 @json_option
 @pass_app
@@ -113,7 +85,7 @@ def move(
     """
     with app.connect() as conn:
         row = app.call(
-            conn, "move_token", p_token_id=_token(app, conn, instance, node, token),
+            conn, "move_token", p_token_id=find_token(app, conn, instance, node, token),
             p_node_id=to, p_reason=reason, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)
@@ -122,7 +94,7 @@ def move(
 
 @click.command()
 @click.argument("instance", metavar="ID|KEY")
-@_token_options
+@token_options
 @click.option("--flow", metavar="ID", help="The flow to leave by, where several leave the node.")
 @variables_options
 @_audit_options
@@ -142,13 +114,13 @@ def skip(
 ) -> None:
     """Let a token leave the node it stands at, as if what it waits for there were done.
 
-    Variables given are set as the task would have set them. With one token there is no need to
-    say which.
+    Variables given are set where the task's would be; its output mappings are not applied. With
+    one token there is no need to say which.
     """
     given = variables_of(variables, pairs)
     with app.connect() as conn:
         row = app.call(
-            conn, "skip_node", p_token_id=_token(app, conn, instance, node, token),
+            conn, "skip_node", p_token_id=find_token(app, conn, instance, node, token),
             p_variables=given, p_flow_id=flow, p_reason=reason, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)

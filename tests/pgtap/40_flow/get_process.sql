@@ -9,7 +9,7 @@ create function pg_temp.g(variadic p_path text[]) returns jsonb language sql as 
   select bpm.get_process((select i.process_instance_id from bpm.instance i where i.business_key = 'K')) #> p_path $$;
 
 select set_eq(format('select jsonb_object_keys(bpm.get_process(%L))', :'p'),
-  array['instance', 'tokens', 'tasks', 'loops', 'timers', 'waits', 'incidents', 'dead_letters', 'approvals', 'commands', 'more'], 'everything has its list');
+  array['instance', 'tokens', 'tasks', 'loops', 'scopes', 'timers', 'waits', 'incidents', 'dead_letters', 'approvals', 'commands', 'more'], 'everything has its list');
 select is(pg_temp.g('instance') - '{created_at,updated_at,process_instance_id,workflow_instance_id,started_by}'::text[],
   '{"process_code": "everything", "process_version": 1, "business_key": "K", "status": "Running", "variables": {"amount": 1200},
     "ended_at": null, "live_tokens": 1, "open_incidents": 0}', 'the instance');
