@@ -375,12 +375,12 @@ def test_restart(cli: Cli) -> None:
     cli("skip", "again-1", "--var", "seen=1")
     assert "no process instance that failed" in cli("restart", "again-1", code=1).stderr
     cli("cancel", "again-1")
-    answer = cli.json("restart", "again-1", "--at", "b", "--idempotency-key", "k")
+    answer = cli.json("restart", "again-1", "--at", "b", "--idempotency-key", "again")
     assert answer["is_new"]
     state = cli.json("show", answer["process_instance_id"])
     assert state["tokens"][0]["node_id"] == "b"
     assert state["instance"]["variables"]["seen"] == 1
-    again = cli.text("restart", "again-1", "--at", "b", "--idempotency-key", "k")
+    again = cli.text("restart", "again-1", "--at", "b", "--idempotency-key", "again")
     assert "is_new                no" in again
 
 
