@@ -3391,7 +3391,8 @@ as $$
 $$;
 
 -- from 20_catalog/find_transaction_faults.sql
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
+-- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches. One of many transactions that are the same
+-- activity cannot be cancelled: its boundary event is that of all of them, and BPMN does not say what becomes of the others.
 create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
 language sql immutable
@@ -3407,6 +3408,11 @@ as $$
     from node n
    where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
      and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s cancels %s, which is multi-instance or a loop; one of many cannot be cancelled.', n.label, h.label), n.node_id, null,
+           'Put the transaction into a sub-process that is multi-instance.')
+    from node n join node h on h.process_pos = n.process_pos and h.node_id = n.scope_id
+   where n.kind = 'CancelEnd' and h.tag = 'transaction' and h.loop is not null
   union all
   select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
            'Attach it to a transaction.')
@@ -8452,7 +8458,8 @@ as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
--- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
+-- A token that has hopped as often as the step budget allows is parked; tick goes on with it. So is everything once more is called, or moves at once, than
+-- one command should bear: what multiplies with every hop (a process that calls itself twice) would never come to an end. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
 returns void
@@ -8464,12 +8471,15 @@ set jit = off
 as $$
 declare
   v_step_budget constant integer := 1000;
+  v_most_moving constant integer := 10000;
+  v_most_calls  constant integer := 2000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
   v_entered     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
+  v_calls       integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
   v_conditional boolean := bpm_core.has_conditions(p_arriving);
@@ -8481,7 +8491,8 @@ begin
       from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
      cross join lateral (select from bpm_core.inclusive_flow f
                           where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
-  while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
+  while cardinality(v_arriving) > 0 and v_hops < v_step_budget and (v_hops = 0 or cardinality(v_arriving) <= v_most_moving)
+        and v_calls <= v_most_calls loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
@@ -8501,6 +8512,9 @@ begin
         v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
+      end if;
+      if r_group.kind = 'CallActivity' then
+        v_calls := v_calls + cardinality(r_group.arriving);
       end if;
       if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
         v_joining := v_joining || r_group.arriving;
@@ -12249,7 +12263,7 @@ begin
     v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
     select n.scheduled_at, n.skipped into r_next
       from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
-    remaining := (p_timer.remaining - 1 - r_next.skipped)::integer;
+    remaining := greatest(p_timer.remaining - 1 - r_next.skipped, 0)::integer;
     scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
   end if;
 end

@@ -1,4 +1,5 @@
--- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches.
+-- What is wrong or odd about transactions and sagas: cancel events elsewhere, a cancel end that nothing catches. One of many transactions that are the same
+-- activity cannot be cancelled: its boundary event is that of all of them, and BPMN does not say what becomes of the others.
 create or replace function bpm_core.find_transaction_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
 returns setof bpm_core.finding
 language sql immutable
@@ -14,6 +15,11 @@ as $$
     from node n
    where n.kind = 'CancelEnd' and n.scope_tag = 'transaction'
      and not exists (select from node b where b.process_pos = n.process_pos and b.attached_to = n.scope_id and b.kind = 'CancelBoundary')
+  union all
+  select bpm_core.fault('UnsupportedElement', format('%s cancels %s, which is multi-instance or a loop; one of many cannot be cancelled.', n.label, h.label), n.node_id, null,
+           'Put the transaction into a sub-process that is multi-instance.')
+    from node n join node h on h.process_pos = n.process_pos and h.node_id = n.scope_id
+   where n.kind = 'CancelEnd' and h.tag = 'transaction' and h.loop is not null
   union all
   select bpm_core.fault('UnsupportedElement', format('%s is attached to %s; only a transaction is cancelled.', n.label, h.label), n.node_id, null,
            'Attach it to a transaction.')

@@ -2,7 +2,8 @@
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
--- A token that has hopped as often as the step budget allows is parked; tick goes on with it. Message waits of all hops are
+-- A token that has hopped as often as the step budget allows is parked; tick goes on with it. So is everything once more is called, or moves at once, than
+-- one command should bear: what multiplies with every hop (a process that calls itself twice) would never come to an end. Message waits of all hops are
 -- opened together at the end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
 returns void
@@ -14,12 +15,15 @@ set jit = off
 as $$
 declare
   v_step_budget constant integer := 1000;
+  v_most_moving constant integer := 10000;
+  v_most_calls  constant integer := 2000;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
   v_entered     bpm_core.moving[];
   v_waiting     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
+  v_calls       integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
   v_conditional boolean := bpm_core.has_conditions(p_arriving);
@@ -31,7 +35,8 @@ begin
       from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
      cross join lateral (select from bpm_core.inclusive_flow f
                           where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
-  while cardinality(v_arriving) > 0 and v_hops < v_step_budget loop
+  while cardinality(v_arriving) > 0 and v_hops < v_step_budget and (v_hops = 0 or cardinality(v_arriving) <= v_most_moving)
+        and v_calls <= v_most_calls loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
@@ -51,6 +56,9 @@ begin
         v_leaving := v_leaving || array(select e from unnest(v_entered) e where e.kind is null);
       else
         v_leaving := v_leaving || v_entered;
+      end if;
+      if r_group.kind = 'CallActivity' then
+        v_calls := v_calls + cardinality(r_group.arriving);
       end if;
       if r_group.kind in ('ParallelJoin', 'InclusiveJoin', 'EndEvent', 'CompensationDone') then
         v_joining := v_joining || r_group.arriving;

@@ -102,5 +102,9 @@ select is((select bool_and(bpm_core.timer_point('2000-01-31 00:00+00', x.step, b
             cross join generate_series(0, 700, 7) k), true, 'a point is found again by its time, whatever the step');
 select is(bpm_core.timer_point('2000-01-31 00:00+00', '1 month', '2049-01-15 00:00+00'), 588::bigint, 'between two points, the later one');
 
+-- More points missed than fit an integer: none are left, and nothing overflows
+select is((select n::text from bpm_core.next_occurrence((jsonb_populate_record(null::bpm_core.timer, '{"kind": "Cycle", "rule": "R5/0001-01-01T00:00:00Z/PT1S", "time_zone": "UTC", "catch_up": "Once",
+             "remaining": 5, "anchor_at": "0001-01-01T00:00:00Z", "scheduled_at": "0001-01-01T00:00:00Z"}')), '2026-01-01 00:00+00') n), '(,0)', 'a cycle that began long ago is over');
+
 select * from finish();
 rollback;

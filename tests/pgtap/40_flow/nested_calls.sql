@@ -1,7 +1,7 @@
 -- Calls in calls, each with a boundary event on the same message (C07); two branches that write the same variable (C21); a sub-process never brings back an
 -- old value (C21).
 begin;
-select plan(17);
+select plan(20);
 create function pg_temp.live(p uuid) returns text[] language sql as
 $$ select coalesce(array_agg(k.node_id || ' ' || k.state order by k.node_id collate "C"), '{}') from bpm_core.token k join bpm_core.workflow_instance w on w.id = k.workflow_instance_id where w.process_instance_id = p and k.state not in ('Completed', 'Terminated') $$;
 create function pg_temp.guarded(p_call text, p_code text) returns text language sql as
@@ -61,5 +61,14 @@ select is((select c.outcome::text from bpm_core.task_instance t join bpm_core.wo
 select bpm.run_until_idle() as ticks \gset
 select is(test.status(:'h') || bpm.get_variables(:'h')::text, 'Completed{"x": "new", "y": 1}', 'and only what it wrote comes back');
 select is_empty('select * from bpm.check_invariants()', 'all invariants hold');
+
+-- What calls itself twice doubles with every hop: one command bears so much of it, and tick goes on, until somebody cancels
+select test.deploy('twins', '<callActivity id="call" calledElement="twins"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics></callActivity>'
+  || '<endEvent id="end"/>' || test.flows('start>call', 'call>end')) \gset
+select test.start('twins') as t \gset
+select cmp_ok((select count(*)::integer from bpm_core.workflow_instance w where w.process_instance_id = :'t'), '<', 4000, 'begun in one command: not all of them');
+select cmp_ok((select count(*)::integer from bpm_core.token k join bpm_core.workflow_instance w on w.id = k.workflow_instance_id
+                where w.process_instance_id = :'t' and k.state = 'Ready'), '>', 500, 'the others are parked');
+select is_empty('select * from bpm.check_invariants()', 'and all is in order');
 select * from finish();
 rollback;

@@ -1,6 +1,6 @@
 -- Transactions that are cancelled, and sagas: what was completed inside is undone, then it is left by its cancel boundary, or the error goes outwards.
 begin;
-select plan(45);
+select plan(46);
 create function pg_temp.undone(p_id text) returns text language sql as
 $$ select test.service(p_id) || format('<boundaryEvent id="%1$s-b" attachedToRef="%1$s"><compensateEventDefinition/></boundaryEvent><serviceTask id="un-%1$s" bpm:type="un-%1$s" isForCompensation="true"/><association id="%1$s-as" sourceRef="%1$s-b" targetRef="un-%1$s"/>', p_id) $$;
 create function pg_temp.scope(p_tag text, p_id text, p_inside text, p_more text default '') returns text language sql as
@@ -161,6 +161,8 @@ select is(pg_temp.faults(pg_temp.scope('transaction', 't', '<endEvent id="off"><
 select is(pg_temp.faults(pg_temp.scope('subProcess', 't', test.flows('t-start>t-end')) || pg_temp.cancelled('t') || '<endEvent id="end"/>' || test.flows('start>t', 't>end', 't-off>end')), '{"fault UnsupportedElement t-off"}', 'a cancel boundary of what is no transaction');
 select is(pg_temp.faults(pg_temp.scope('transaction', 't', test.flows('t-start>t-end')) || pg_temp.cancelled('t') || '<endEvent id="end"/>' || test.flows('start>t', 't>end', 't-off>end')), '{"warning BoundaryNeverFires t-off"}', 'one that never fires');
 select is(pg_temp.faults(pg_temp.scope('subProcess', 't', test.flows('t-start>t-end'), 'bpm:saga="yes"') || '<endEvent id="end"/>' || test.flows('start>t', 't>end')), '{"fault UnsupportedElement t"}', 'a saga says true or false');
+select is(pg_temp.faults(pg_temp.scope('transaction', 't', '<multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics><endEvent id="off"><cancelEventDefinition/></endEvent><parallelGateway id="f"/>' || test.flows('t-start>f', 'f>off', 'f>t-end'))
+  || pg_temp.cancelled('t') || '<endEvent id="end"/>' || test.flows('start>t', 't>end', 't-off>end')), '{"fault UnsupportedElement off"}', 'one of many cannot be cancelled');
 select is(test.broken(), '{}', 'all invariants hold');
 select * from finish();
 rollback;
