@@ -3,8 +3,9 @@
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
 -- A token that has hopped as often as the step budget allows is parked; tick goes on with it. So is everything once more is called, or moves at once, than
--- one command should bear: what multiplies with every hop (a process that calls itself twice) would never come to an end. Message waits of all hops are
--- opened together at the end, so that the keys are locked once and sorted.
+-- one command should bear: what multiplies with every hop (a process that calls itself twice) would never come to an end; or conditions were asked too
+-- often: each round asks all that are waited for, and one that is always true brings more of them. Message waits of all hops are opened together at the
+-- end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -17,6 +18,7 @@ declare
   v_step_budget constant integer := 1000;
   v_most_moving constant integer := 10000;
   v_most_calls  constant integer := 2000;
+  v_most_rounds constant integer := 100;
   v_arriving    bpm_core.moving[] := p_arriving;
   v_leaving     bpm_core.moving[];
   v_entered     bpm_core.moving[];
@@ -24,6 +26,7 @@ declare
   v_joining     bpm_core.moving[] := '{}'::bpm_core.moving[];
   v_hops        integer := 0;
   v_calls       integer := 0;
+  v_rounds      integer := 0;
   v_some_ended  boolean;
   v_inclusive   boolean;
   v_conditional boolean := bpm_core.has_conditions(p_arriving);
@@ -36,7 +39,7 @@ begin
      cross join lateral (select from bpm_core.inclusive_flow f
                           where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
   while cardinality(v_arriving) > 0 and v_hops < v_step_budget and (v_hops = 0 or cardinality(v_arriving) <= v_most_moving)
-        and v_calls <= v_most_calls loop
+        and v_calls <= v_most_calls and v_rounds < v_most_rounds loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
@@ -82,6 +85,7 @@ begin
       v_arriving := bpm_core.follow_flows(bpm_core.fire_inclusive_joins(v_touched));
     end if;
     if v_conditional and cardinality(v_arriving) = 0 then
+      v_rounds := v_rounds + 1;
       v_leaving := bpm_core.meet_conditions((p_arriving[1]).tenant_id, array(select t.instance_id from unnest(v_touched) t));
       v_waiting := array(select w from unnest(v_waiting) w where not exists (select from unnest(v_leaving) l where l.token_id = w.token_id));
       v_arriving := bpm_core.follow_flows(v_leaving);

@@ -1,6 +1,6 @@
 -- Conditional events: a token waits until something is true of its variables; catch, boundary, event-based gateway, event sub-process.
 begin;
-select plan(22);
+select plan(25);
 create function pg_temp.cond(p_tag text, p_id text, p_condition text, p_more text default '') returns text language sql as
 $$ select format('<%1$s id="%2$s" %4$s><conditionalEventDefinition><condition>%3$s</condition></conditionalEventDefinition></%1$s>', p_tag, p_id, replace(p_condition, '<', '&lt;'), p_more) $$;
 create function pg_temp.waits(p uuid) returns text[] language sql as
@@ -80,5 +80,13 @@ select bpm.set_variables(:'pair', '{"x": 3}') as set \gset
 select is(test.standing(:'pair'), '{"first Waiting","second Waiting","work Waiting"}', 'two that turn true at once: both take effect');
 select bpm.set_variables(:'pair', '{"x": 4}') as set \gset
 select is(test.standing(:'pair'), '{"first Waiting","second Waiting","work Waiting"}', 'each once');
+
+-- One that is always true and leads back to its own host: one command asks so often, then tick goes on
+select test.deploy('echo', test.service('work') || '<boundaryEvent id="always" attachedToRef="work" cancelActivity="false"><conditionalEventDefinition><condition>${1 == 1}</condition></conditionalEventDefinition></boundaryEvent><endEvent id="end"/>'
+  || test.flows('start>work', 'work>end', 'always>work')) \gset
+select test.start('echo') as echo \gset
+select cmp_ok((select i.live_tokens from bpm.instance i where i.process_instance_id = :'echo'), '<', 200, 'not a thousand of them at once');
+select is((select count(*)::integer from bpm_core.token t where t.workflow_instance_id = test.workflow(:'echo') and t.state = 'Ready'), 1, 'the last is parked');
+select is_empty('select * from bpm.check_invariants()', 'and all is in order');
 select * from finish();
 rollback;
