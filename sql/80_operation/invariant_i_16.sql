@@ -53,5 +53,10 @@ as $$
           or a.effect = 'Applied'
              and not exists (select
                                from bpm_core.task_instance t
-                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held')))
+                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and t.state in ('Ready', 'Executing', 'Held'))
+             -- Or its answer is parked while the instance is suspended.
+             and not exists (select
+                               from bpm_core.task_instance t
+                               join bpm_core.inbox i on i.tenant_id = t.tenant_id and i.target_id = t.workflow_instance_id and i.kind = 'Answer'
+                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and position(t.id::text in i.payload::text) > 0))
 $$;
