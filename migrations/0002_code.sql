@@ -8458,8 +8458,8 @@ as $$ select bpm_core.setting_value('engine.time_zone', '"UTC"') #>> '{}' $$;
 -- Kinds run in the order of bpm_core.node_kind: those that end an instance first, so that their victims leave the moving set.
 -- What the kinds give back with a kind are message waits, of tokens that rest there; without one it moves on.
 -- Inclusive joins, then conditions that are waited for, are looked at when nothing moves any more; what they send on goes on in the same loop.
--- A token that has hopped as often as the step budget allows is parked; tick goes on with it. So is everything once more is called, or moves at once, than
--- one command should bear: what multiplies with every hop (a process that calls itself twice) would never come to an end; or conditions were asked too
+-- A token that has hopped as often as the step budget allows is parked; tick goes on with it. So is everything once more is called than one
+-- command should bear: what multiplies with every call (a process that calls itself twice) would never come to an end; or conditions were asked too
 -- often: each round asks all that are waited for, and one that is always true brings more of them. Message waits of all hops are opened together at the
 -- end, so that the keys are locked once and sorted.
 create or replace function bpm_core.drive(p_arriving bpm_core.moving[])
@@ -8472,7 +8472,6 @@ set jit = off
 as $$
 declare
   v_step_budget constant integer := 1000;
-  v_most_moving constant integer := 10000;
   v_most_calls  constant integer := 2000;
   v_most_rounds constant integer := 100;
   v_arriving    bpm_core.moving[] := p_arriving;
@@ -8494,8 +8493,7 @@ begin
       from (select distinct a.tenant_id, a.version_id from unnest(p_arriving) a offset 0) v
      cross join lateral (select from bpm_core.inclusive_flow f
                           where f.tenant_id = v.tenant_id and f.workflow_version_id = v.version_id limit 1) f);
-  while cardinality(v_arriving) > 0 and v_hops < v_step_budget and (v_hops = 0 or cardinality(v_arriving) <= v_most_moving)
-        and v_calls <= v_most_calls and v_rounds < v_most_rounds loop
+  while cardinality(v_arriving) > 0 and v_hops < v_step_budget and v_calls <= v_most_calls and v_rounds < v_most_rounds loop
     v_hops := v_hops + 1;
     v_leaving := '{}'::bpm_core.moving[];
     v_some_ended := false;
@@ -12267,7 +12265,8 @@ begin
     v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
     select n.scheduled_at, n.skipped into r_next
       from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
-    remaining := greatest(p_timer.remaining - 1 - r_next.skipped, 0)::integer;
+    -- Null stays null: for ever. Of a cycle that began centuries ago more may have been missed than an integer holds.
+    remaining := case when p_timer.remaining is not null then greatest(p_timer.remaining - 1 - r_next.skipped, 0)::integer end;
     scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
   end if;
 end

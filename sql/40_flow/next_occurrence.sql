@@ -18,7 +18,8 @@ begin
     v_step := (bpm_core.parse_cycle(v_rule, p_timer.time_zone)).step;
     select n.scheduled_at, n.skipped into r_next
       from bpm_core.timer_next(p_timer.anchor_at, v_step, p_timer.scheduled_at, v_now, coalesce(p_timer.time_zone, 'UTC')) n;
-    remaining := greatest(p_timer.remaining - 1 - r_next.skipped, 0)::integer;
+    -- Null stays null: for ever. Of a cycle that began centuries ago more may have been missed than an integer holds.
+    remaining := case when p_timer.remaining is not null then greatest(p_timer.remaining - 1 - r_next.skipped, 0)::integer end;
     scheduled_at := case when coalesce(remaining, 1) > 0 then r_next.scheduled_at end;
   end if;
 end
