@@ -126,7 +126,7 @@ create type bpm_core.node_kind as enum (
   'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask',
   'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity',
   'SignalThrow', 'CompensationThrow',
-  'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart');
+  'MessageStart', 'TimerStart', 'SignalStart');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',
@@ -776,7 +776,6 @@ create table bpm_core.scope (
   variables            jsonb not null default '{}',
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
-  mi_total             integer,
   is_copy              boolean not null default false,
   error                jsonb,
   visit                integer not null default 0,

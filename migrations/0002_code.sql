@@ -7170,29 +7170,14 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
+  v_waits bpm_core.moving[];
 begin
-  select array_agg(b.wait) filter (where b.kind = 'SignalBoundary'), array_agg(b.wait) filter (where b.kind = 'TimerBoundary'),
-         array_agg(b.wait) filter (where b.kind = 'MessageBoundary'), array_agg(b.wait) filter (where b.kind = 'ConditionalBoundary')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from unnest(p_arriving) a
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n) b;
-  -- Timers last: one that gives no time closes what the token offered already.
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
-  end if;
-  return coalesce(v_messages, '{}');
+  v_waits := array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, n.node_id, a.flow_id, n.kind)::bpm_core.moving
+      from unnest(p_arriving) a
+     cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = a.tenant_id and n.workflow_version_id = a.version_id and n.attached_to = a.node_id offset 0) n);
+  return case when v_waits = '{}' then v_waits else bpm_core.open_events(v_waits) end;
 end
 $$;
 
@@ -9151,30 +9136,13 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
-                 f.target_kind as kind
-            from unnest(p_arriving) a
-           cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
-                                where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f) b;
-  -- Timers last: one that gives no time closes what was opened before.
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  perform bpm_core.start_timers(v_timers);
-  return coalesce(v_messages, '{}');
+  return bpm_core.open_events(array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving
+      from unnest(p_arriving) a
+     cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f));
 end
 $$;
 
@@ -12395,6 +12363,44 @@ begin
 end
 $$;
 
+-- from 40_flow/open_events.sql
+-- Opens what events wait for, by their kind: each wait names the token that rests and the event, at its node, attached to it, or behind its event-based
+-- gateway.
+-- Returns:  moving[], the message waits, still to be opened: their keys are locked together, sorted.
+-- Writes:   subscription, timer, history_event; token, incident where a timer gives no time.
+create or replace function bpm_core.open_events(p_waits bpm_core.moving[])
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_signals    bpm_core.moving[];
+  v_timers     bpm_core.moving[];
+  v_messages   bpm_core.moving[];
+  v_conditions bpm_core.moving[];
+begin
+  select array_agg(e) filter (where e.kind in ('SignalBoundary', 'SignalCatch')), array_agg(e) filter (where e.kind in ('TimerBoundary', 'TimerCatch')),
+         array_agg(e) filter (where e.kind in ('MessageBoundary', 'MessageCatch')),
+         array_agg(e) filter (where e.kind in ('ConditionalBoundary', 'ConditionalCatch'))
+    into v_signals, v_timers, v_messages, v_conditions
+    from unnest(p_waits) e;
+  if v_signals is not null then
+    perform bpm_core.open_signal_waits(v_signals);
+  end if;
+  if v_conditions is not null then
+    perform bpm_core.open_condition_waits(v_conditions);
+  end if;
+  -- Timers last: one that gives no time closes what the token offered already.
+  if v_timers is not null then
+    perform bpm_core.start_timers(v_timers);
+  end if;
+  return coalesce(v_messages, '{}');
+end
+$$;
+
 -- from 40_flow/open_handler.sql
 -- Begins the handler of one record in a scope of its own, hosted by the thrower, that declares the snapshot: the handler sees what the activity left.
 -- Returns:  moving[], the token born, leaving the event that begins the handler.
@@ -12497,13 +12503,13 @@ begin
   end if;
   with item as materialized (
     select (i.host).tenant_id, (i.host).instance_id, (i.host).version_id, (i.host).scope_id as parent_id, (i.host).token_id as host_id,
-           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.total, i.variables,
+           (i.host).node_id as host_node_id, (i.host).node_id || ':start' as node_id, i.visit, i.steps, i.index, i.variables,
            bpm_core.new_id() as scope_id, bpm_core.new_id() as token_id
       from unnest(p_items) i),
   scoped as (
-    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, mi_total, visit)
+    insert into bpm_core.scope (tenant_id, id, workflow_instance_id, parent_scope_id, node_id, host_token_id, variables, live_tokens, mi_index, visit)
     select i.tenant_id, i.scope_id, i.instance_id, nullif(i.parent_id, bpm_core.root_scope()), i.host_node_id, i.host_id, i.variables, 1, i.index,
-           nullif(i.total, 2147483647), i.visit
+           i.visit
       from item i),
   kept as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, scope_id, node_id, state, steps, updated_at)
@@ -12611,30 +12617,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
+  v_messages bpm_core.moving[];
 begin
-  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
-         array_agg(e.wait) filter (where e.kind = 'MessageBoundary'), array_agg(e.wait) filter (where e.kind = 'ConditionalBoundary')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
-           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  if v_messages is not null then
+  v_messages := bpm_core.open_events(array(
+    select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving
+      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+     cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n));
+  if v_messages <> '{}' then
     perform bpm_core.open_waits(v_messages);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
   end if;
 end
 $$;
@@ -13710,7 +13702,7 @@ begin
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
                           where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
-                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart')
+                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart')
                           order by n.kind
                           limit 1) n
      cross join lateral (select v.definition_id from bpm_core.process_version v

@@ -15,7 +15,7 @@ create type bpm_core.node_kind as enum (
   'ServiceTask', 'UserTask', 'ApprovalTask', 'SendTask',
   'SubProcess', 'EventSubProcess', 'MultiInstance', 'StandardLoop', 'CallActivity',
   'SignalThrow', 'CompensationThrow',
-  'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart');
+  'MessageStart', 'TimerStart', 'SignalStart');
 
 create table bpm_core.role_definition (
   tenant_id            text collate "C" not null default '',

@@ -9,29 +9,12 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
 begin
   perform bpm_core.rest_tokens(p_arriving);
-  select array_agg(b.wait) filter (where b.kind = 'SignalCatch'), array_agg(b.wait) filter (where b.kind = 'TimerCatch'),
-         array_agg(b.wait) filter (where b.kind = 'MessageCatch'), array_agg(b.wait) filter (where b.kind = 'ConditionalCatch')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving as wait,
-                 f.target_kind as kind
-            from unnest(p_arriving) a
-           cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
-                                where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f) b;
-  -- Timers last: one that gives no time closes what was opened before.
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  perform bpm_core.start_timers(v_timers);
-  return coalesce(v_messages, '{}');
+  return bpm_core.open_events(array(
+    select row(a.tenant_id, a.instance_id, a.version_id, a.scope_id, a.token_id, f.target_id, a.flow_id, f.target_kind)::bpm_core.moving
+      from unnest(p_arriving) a
+     cross join lateral (select f.target_id, f.target_kind from bpm_core.workflow_flow f
+                          where f.tenant_id = a.tenant_id and f.workflow_version_id = a.version_id and f.source_id = a.node_id offset 0) f));
 end
 $$;

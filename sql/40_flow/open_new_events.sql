@@ -9,30 +9,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_signals    bpm_core.moving[];
-  v_timers     bpm_core.moving[];
-  v_messages   bpm_core.moving[];
-  v_conditions bpm_core.moving[];
+  v_messages bpm_core.moving[];
 begin
-  select array_agg(e.wait) filter (where e.kind = 'SignalBoundary'), array_agg(e.wait) filter (where e.kind = 'TimerBoundary'),
-         array_agg(e.wait) filter (where e.kind = 'MessageBoundary'), array_agg(e.wait) filter (where e.kind = 'ConditionalBoundary')
-    into v_signals, v_timers, v_messages, v_conditions
-    from (select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving as wait, n.kind
-            from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
-           cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
-           cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
-                                where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n) e;
-  if v_signals is not null then
-    perform bpm_core.open_signal_waits(v_signals);
-  end if;
-  if v_conditions is not null then
-    perform bpm_core.open_condition_waits(v_conditions);
-  end if;
-  if v_messages is not null then
+  v_messages := bpm_core.open_events(array(
+    select row(p_tenant_id, p_instance_id, p_to, t.scope_id, t.id, n.node_id, t.via_flow_id, n.kind)::bpm_core.moving
+      from (select p_tenant_id as tenant_id, i.* from unnest(p_items) i where i.action = 'open' offset 0) i
+     cross join lateral (select t.* from bpm_core.token t where t.tenant_id = i.tenant_id and t.id = i.token_id offset 0) t
+     cross join lateral (select n.node_id, n.kind from bpm_core.workflow_node n
+                          where n.tenant_id = i.tenant_id and n.workflow_version_id = p_to and n.node_id = i.to_node_id offset 0) n));
+  if v_messages <> '{}' then
     perform bpm_core.open_waits(v_messages);
-  end if;
-  if v_timers is not null then
-    perform bpm_core.start_timers(v_timers);
   end if;
 end
 $$;

@@ -30,7 +30,7 @@ begin
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
                           where n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.scope_node_id is null
-                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart', 'ConditionalStart')
+                            and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart')
                           order by n.kind
                           limit 1) n
      cross join lateral (select v.definition_id from bpm_core.process_version v

@@ -230,7 +230,6 @@ create table bpm_core.scope (
   variables            jsonb not null default '{}',
   live_tokens          integer not null default 0 check (live_tokens >= 0),
   mi_index             integer,
-  mi_total             integer,
   is_copy              boolean not null default false,
   error                jsonb,
   visit                integer not null default 0,
