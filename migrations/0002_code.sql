@@ -7563,6 +7563,35 @@ begin
 end
 $$;
 
+-- from 40_flow/check_expected.sql
+-- Are some variables, as a place sees them, what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Raises:   BP409 names those that are not. BP422 p_expected is no object.
+create or replace function bpm_core.check_expected(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_expected jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_names text;
+begin
+  if p_expected is null then
+    return;
+  elsif jsonb_typeof(p_expected) <> 'object' then
+    perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
+  end if;
+  select string_agg(e.key, ', ' order by e.key) into v_names
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral jsonb_each(p_expected) e
+   where coalesce(v.variables -> e.key, 'null') <> e.value;
+  if v_names is not null then
+    perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
+  end if;
+end
+$$;
+
 -- from 40_flow/check_mapping.sql
 -- Is this a mapping of nodes of one version to those of another?
 -- Raises:   BP422 no object; a node that one of the versions does not have; two nodes mapped to one.
@@ -14059,13 +14088,14 @@ $$;
 
 -- from 40_flow/set_variables.sql
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
 -- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
 -- Returns:  jsonb, the variables as they are now, as the token sees them.
--- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, BP422 variables refused.
+-- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
 -- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
-                                              p_tenant_id text default '')
+                                              p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14097,6 +14127,7 @@ begin
   if v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
+  perform bpm_core.check_expected(p_tenant_id, v_instance, v_scope, p_expected);
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
      set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
