@@ -62,7 +62,10 @@ values
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('publish_process', false, false, false),
+  ('publish_role', false, false, false),
   ('publish_task', false, false, false),
+  ('publish_workflow', false, false, false),
   ('register_destination', false, false, false),
   ('set_setting', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
