@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pgbpm import source
 from tests.lint import sql_rules
+
+from pgbpm import source
 
 GOOD = """\
 -- Does a thing.

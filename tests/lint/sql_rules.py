@@ -189,7 +189,7 @@ def builds_sql(code: str) -> bool:
 
 def dynamic_sql_is_listed(file: SqlFile) -> Iterator[str]:
     if builds_sql(file.code) and file.path.name not in DYNAMIC_SQL:
-        yield "builds SQL at run time; if it must, DYNAMIC_SQL says why, and that no input reaches it"
+        yield "builds SQL at run time; if it must, DYNAMIC_SQL says from what"
 
 
 def lower_case(file: SqlFile) -> Iterator[str]:
