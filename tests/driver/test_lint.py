@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.lint import sql_rules
 
-from pgbpm import source
+from pgbpm.resources import sql_dir
 
 GOOD = """\
 -- Does a thing.
@@ -90,7 +90,7 @@ def test_a_public_door_needs_the_pins_wherever_it_stands(tmp_path: Path) -> None
 
 
 def test_every_file_that_may_build_sql_still_does() -> None:
-    root = source.sql_dir()
+    root = sql_dir()
     for name in sql_rules.DYNAMIC_SQL:
         files = list(root.rglob(name))
         assert files, f"{name} is gone: take it off DYNAMIC_SQL"
