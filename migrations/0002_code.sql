@@ -494,6 +494,73 @@ begin
 end
 $$;
 
+-- from 10_record/evidence_fault.sql
+-- Is this a list of evidence we take? Metadata of objects that lie elsewhere, or references to what is kept already: [{"object_key", "sha256", "mime",
+-- "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. A key that carries a credential or a signed query is none: whoever may read the record
+-- could use it.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.evidence_fault(p_items jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_bad record;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    return 'Evidence must be a JSON array.';
+  elsif jsonb_array_length(p_items) > 100 then
+    return format('%s pieces of evidence at once; at most 100.', jsonb_array_length(p_items));
+  end if;
+  select i.n, bpm_core.evidence_item_fault(i.item) as fault into r_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where bpm_core.evidence_item_fault(i.item) is not null
+   order by i.n
+   limit 1;
+  return 'Evidence ' || r_bad.n || ': ' || r_bad.fault;
+end
+$$;
+
+-- from 10_record/evidence_identity.sql
+-- Tells one piece of evidence from another: the hash of its content and where it lies.
+-- Returns:  bytea, a sha256.
+create or replace function bpm_core.evidence_identity(p_sha256 bytea, p_object_key text)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(p_sha256 || convert_to(p_object_key, 'UTF8')) $$;
+
+-- from 10_record/evidence_item_fault.sql
+-- What is wrong with one piece of evidence. Says nothing of the key it refuses: that may be the secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.evidence_item_fault(p_item jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_item) <> 'object' then 'it must be an object.'
+    when p_item ? 'evidence_id' then case
+      when p_item - 'evidence_id' <> '{}' then 'beside evidence_id nothing else may be said.'
+      when coalesce(p_item ->> 'evidence_id', '') !~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then 'evidence_id must be a uuid.' end
+    when p_item - '{object_key,sha256,mime,size_bytes,occurred_at}'::text[] <> '{}' then 'known keys are object_key, sha256, mime, size_bytes, occurred_at; or evidence_id.'
+    when jsonb_typeof(p_item -> 'object_key') is distinct from 'string' or length(p_item ->> 'object_key') not between 1 and 1024
+         or p_item ->> 'object_key' ~ '[[:cntrl:]]' then 'object_key must be a text of 1 to 1024 characters.'
+    when p_item ->> 'object_key' ~* '^[a-z][a-z0-9+.-]*:/*[^/?#]*:[^/?#]*@' or p_item ->> 'object_key' ~* '^([a-z][a-z0-9+.-]*:)?//[^/?#]*@'
+      then 'object_key carries a user name or password.'
+    when p_item ->> 'object_key' ~* '^data:' then 'object_key carries the content itself.'
+    -- Nobody knows every way to sign an address, so a query may name the version of the object and nothing else.
+    when p_item ->> 'object_key' ~ '[?#;&].*=' and p_item ->> 'object_key' !~ '^[^?#;&]*\?(versionId|generation)=[A-Za-z0-9._~-]+$'
+      then 'object_key carries a query or fragment; only versionId or generation may stand there.'
+    when coalesce(p_item ->> 'sha256', '') !~* '^[0-9a-f]{64}$' then 'sha256 must be 64 hexadecimal digits.'
+    when coalesce(jsonb_typeof(p_item -> 'mime'), 'null') not in ('string', 'null')
+         or p_item ->> 'mime' !~* '^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$' then 'mime must be type/subtype.'
+    when coalesce(jsonb_typeof(p_item -> 'size_bytes'), 'null') not in ('number', 'null') or p_item ->> 'size_bytes' !~ '^[0-9]{1,18}$'
+      then 'size_bytes must be a whole number.'
+    when coalesce(jsonb_typeof(p_item -> 'occurred_at'), 'null') not in ('string', 'null')
+         or p_item ->> 'occurred_at' is not null and bpm_core.parse_timestamp(left(p_item ->> 'occurred_at', 100)) is null then 'occurred_at must be an ISO 8601 date or time.'
+  end
+$$;
+
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
@@ -537,6 +604,94 @@ as $$
              then null
            when p_detail ? 'local' then (p_detail -> 'variables') - array(select jsonb_array_elements_text(p_detail -> 'local'))
            else p_detail -> 'variables' end
+$$;
+
+-- from 10_record/purge_evidence.sql
+-- Purges a piece of evidence, once its object was removed from where it lay or is about to be: the key goes, a tombstone stays, with the hash of the content,
+-- so that what it proved can still be told apart and nobody brings it in again. Whatever referred to it goes on doing so; nothing new may.
+-- Returns:  one row: evidence_id, object_key (what to remove from the store; null in a repeat), sha256 (hex), purged_at, is_new (false: purged before).
+-- Raises:   BP400 no reason; BP403; BP404 no such evidence.
+-- Writes:   evidence, audit_event (without the key). Locks: evidence.
+create or replace function bpm.purge_evidence(p_evidence_id uuid, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (evidence_id uuid, object_key text, sha256 text, purged_at timestamptz, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  r_evidence bpm_core.evidence;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 2000 then
+    perform bpm_core.fail('BP400', 'A purge needs a reason of 1 to 2000 characters.', null, 'Pass p_reason; the audit keeps it.');
+  end if;
+  select e.* into r_evidence from bpm_core.evidence e where e.tenant_id = p_tenant_id and e.id = p_evidence_id for no key update;
+  if r_evidence.id is null then
+    perform bpm_core.fail('BP404', format('There is no evidence %s.', coalesce(p_evidence_id::text, 'null')), null, 'See the view bpm.evidence.');
+  end if;
+  is_new := r_evidence.purged_at is null;
+  object_key := r_evidence.object_key;
+  if is_new then
+    update bpm_core.evidence e
+       set object_key = null, purged_at = bpm_core.now(), purged_by = v_actor
+     where e.tenant_id = p_tenant_id and e.id = p_evidence_id
+    returning e.* into r_evidence;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PurgeEvidence', 'evidence', p_evidence_id::text, null, p_reason,
+      jsonb_build_object('sha256', encode(r_evidence.sha256, 'hex'), 'mime', r_evidence.mime, 'size_bytes', r_evidence.size_bytes));
+  end if;
+  evidence_id := r_evidence.id;
+  sha256 := encode(r_evidence.sha256, 'hex');
+  purged_at := r_evidence.purged_at;
+  return next;
+end
+$$;
+
+-- from 10_record/store_evidence.sql
+-- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
+-- p_items: as evidence_fault takes them, but without its limit of length.
+-- Returns:  uuid[], in item order; null for one that was purged, or an evidence_id that is not there: nothing new may refer to it.
+-- Writes:   evidence. Locks: what was there before, for share, so that no purge comes between this look and the reference its caller writes.
+create or replace function bpm_core.store_evidence(p_tenant_id text, p_items jsonb, p_actor text default null)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_hashes bytea[];
+  v_known  uuid[];
+begin
+  select array_agg(case when i.item ? 'object_key' then bpm_core.evidence_identity(decode(i.item ->> 'sha256', 'hex'), i.item ->> 'object_key') end order by i.n),
+         array_agg((i.item ->> 'evidence_id')::uuid order by i.n)
+    into v_hashes, v_known
+    from jsonb_array_elements(p_items) with ordinality i(item, n);
+  insert into bpm_core.evidence (tenant_id, id, identity_hash, object_key, sha256, mime, size_bytes, occurred_at, created_by, created_at)
+  select distinct on (v_hashes[i.n])
+         p_tenant_id, bpm_core.new_id(), v_hashes[i.n], i.item ->> 'object_key', decode(i.item ->> 'sha256', 'hex'), i.item ->> 'mime',
+         (i.item ->> 'size_bytes')::bigint, bpm_core.parse_timestamp(i.item ->> 'occurred_at'), coalesce(p_actor, bpm_core.caller()), v_now
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where v_hashes[i.n] is not null
+   order by v_hashes[i.n], i.n
+  on conflict do nothing;
+  -- Found in a later statement than the insert, which may have waited for a concurrent caller with the same piece.
+  select array_agg(coalesce(e.id, k.id) order by i.n) into v_known
+    from (select p_tenant_id as tenant_id, i.* from unnest(v_hashes, v_known) with ordinality i(hash, id, n) offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true
+    left join lateral (select e.id from bpm_core.evidence e where e.tenant_id = i.tenant_id and e.id = i.id offset 0) k on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_known) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select e.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
+     order by k.n);
+end
 $$;
 
 -- from 10_record/variables_fault.sql
@@ -15774,6 +15929,50 @@ begin
 end
 $$;
 
+-- from 50_work/attach_evidence.sql
+-- Keeps evidence, and attaches it to a task if one is named. Each piece is kept once: repeating the call changes nothing.
+-- p_items: [{"object_key", "sha256", "mime", "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. The object itself lies elsewhere.
+-- Returns:  one row per item: item (from 1), evidence_id.
+-- Raises:   BP403; BP404 no such task; BP409 a piece was purged, or an evidence_id is not there; BP422 evidence refused: ill-formed, or its key carries a credential.
+-- Writes:   evidence, task_evidence, audit_event.
+create or replace function bpm.attach_evidence(p_items jsonb, p_task_id uuid default null, p_actor text default null, p_tenant_id text default '')
+returns table (item integer, evidence_id uuid)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_fault text;
+  v_ids   uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_fault := bpm_core.evidence_fault(p_items);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, null, 'Each piece is {"object_key", "sha256", "mime", "size_bytes", "occurred_at"}; the key without a credential.');
+  elsif p_task_id is not null and not exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id) then
+    perform bpm_core.fail('BP404', format('There is no task %s.', p_task_id));
+  end if;
+  v_ids := bpm_core.store_evidence(p_tenant_id, p_items, v_actor);
+  if array_position(v_ids, null) is not null then
+    perform bpm_core.fail('BP409', format('Evidence %s was purged or is not there.', array_position(v_ids, null)),
+      jsonb_build_object('item', array_position(v_ids, null)), 'Nothing new may refer to it.');
+  end if;
+  if p_task_id is not null then
+    insert into bpm_core.task_evidence (tenant_id, task_instance_id, evidence_id, created_at)
+    select distinct p_tenant_id, p_task_id, e.id, bpm_core.now() from unnest(v_ids) e(id)
+    on conflict do nothing;
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'AttachEvidence', case when p_task_id is null then 'evidence' else 'task_instance' end,
+    coalesce(p_task_id::text, v_ids[1]::text, ''), null, null, jsonb_build_object('evidence', to_jsonb(v_ids)));
+  return query select e.n::integer, e.id from unnest(v_ids) with ordinality e(id, n);
+end
+$$;
+
 -- from 50_work/bury_tasks.sql
 -- Failed tasks stop their tokens: one incident and one dead letter each, in the transaction of the failure.
 -- Their last execution row says what went wrong. Writes: token, incident, dead_letter, history_event.
@@ -20949,6 +21148,65 @@ select h.tenant_id,
  where h.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.history is 'Every change of instance, token, task, timer, message, decision and delivery; per instance in order of seq.';
 
+create or replace view bpm.evidence with (security_barrier) as
+select e.tenant_id,
+       e.id as evidence_id,
+       e.object_key,
+       encode(e.sha256, 'hex') as sha256,
+       e.mime,
+       e.size_bytes,
+       e.occurred_at,
+       e.created_by,
+       e.created_at,
+       e.purged_at,
+       e.purged_by
+  from bpm_core.evidence e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.evidence is 'What proves something, as metadata. Of what was purged only the tombstone is left: no object_key, the hash stays.';
+
+create or replace view bpm.subject with (security_barrier) as
+select s.tenant_id,
+       s.id as subject_id,
+       s.subject_type,
+       s.subject_key,
+       s.lock_version,
+       coalesce(f.facts, '{}') as facts,
+       s.created_at,
+       s.updated_at
+  from bpm_core.subject s
+  left join lateral (select jsonb_object_agg(f.name, f.value) as facts
+                       from bpm_core.fact f
+                      where f.subject_id = s.id and f.tenant_id = s.tenant_id and f.superseded_by is null) f on true
+ where s.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.subject is 'What facts are about, with its current facts as one object.';
+
+create or replace view bpm.fact with (security_barrier) as
+select f.tenant_id,
+       f.id as fact_id,
+       f.subject_id,
+       s.subject_type,
+       s.subject_key,
+       f.subject_version,
+       f.name,
+       f.value,
+       f.superseded_by is null as is_current,
+       f.superseded_by,
+       f.task_instance_id as task_id,
+       f.attempt,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       t.node_id,
+       f.review_id,
+       f.evidence_ids,
+       f.confirmed_by,
+       f.at
+  from bpm_core.fact f
+  join bpm_core.subject s on s.tenant_id = f.tenant_id and s.id = f.subject_id
+  left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_instance_id
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where f.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.fact is 'Facts, current and superseded, with their provenance: the task and attempt whose accepted result said so, or the review, and the evidence.';
+
 -- from 20_catalog/views.sql
 -- What the catalog shows: every version of every process of the caller's tenants.
 
@@ -21385,6 +21643,7 @@ values
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('apply_approval_effects', false, true, true),
+  ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
@@ -21428,6 +21687,7 @@ values
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_task', false, false, false),
+  ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),
   ('revoke_access', false, false, false),
