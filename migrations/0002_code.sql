@@ -27,6 +27,15 @@ begin
 end
 $$;
 
+-- from 00_foundation/administered_tenants.sql
+-- The tenants the caller administers; the view of grants filters by it. Definer for the same reason as bpm_core.visible_tenants.
+-- Returns:  setof text, tenant ids.
+create or replace function bpm_core.administered_tenants()
+returns setof text
+language sql stable security definer parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'admin') t(tenant_id) $$;
+
 -- from 00_foundation/caller.sql
 -- Who calls: the role set with SET ROLE, else the login. Inside definer functions too, since neither changes there.
 create or replace function bpm_core.caller()
@@ -152,6 +161,38 @@ begin
 end
 $$;
 
+-- from 00_foundation/granted_tenants.sql
+-- The tenants a role is granted a capability for. Its grants are read once and the tenants looked up by them: a set of tens of thousands of tenants is
+-- not asked about one by one.
+-- Returns:  setof text, tenant ids in no order; suspended tenants too.
+create or replace function bpm_core.granted_tenants(p_role text, p_capability bpm_core.capability)
+returns setof text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_patterns text[] := array(
+    select distinct g.tenant_pattern
+      from bpm_core.tenant_grant g
+     where g.capability >= p_capability
+       and (g.role_name = p_role
+            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+begin
+  if '%' = any (v_patterns) then
+    return query select t.tenant_id from bpm_core.tenant t;
+    return;
+  end if;
+  return query
+  select t.tenant_id
+    from bpm_core.tenant t
+   where t.tenant_id = any (v_patterns)
+  union
+  select t.tenant_id
+    from bpm_core.tenant t
+   where exists (select from unnest(v_patterns) g(pattern) where right(g.pattern, 1) = '%' and starts_with(t.tenant_id, left(g.pattern, -1)));
+end
+$$;
+
 -- from 00_foundation/is_granted.sql
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
 -- In PL/pgSQL because a SQL function would be planned anew with every call of every public function.
@@ -223,6 +264,62 @@ create or replace function bpm_core.now()
 returns timestamptz
 language sql volatile parallel safe
 as $$ select clock_timestamp() $$;
+
+-- from 00_foundation/resume_tenant.sql
+-- Lets a suspended tenant go on.
+-- Returns:  boolean, false when it was not suspended.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.resume_tenant(p_resumed_tenant_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return bpm_core.turn_tenant(p_resumed_tenant_id, 'Active', p_reason, p_actor, p_tenant_id);
+end
+$$;
+
+-- from 00_foundation/revoke_access.sql
+-- Takes a grant away: exactly the one of this role, pattern and capability; what other grants give the role it keeps.
+-- Returns:  boolean, whether there was such a grant. Works for roles that are gone, too.
+-- Raises:   BP400 unknown capability, no role, no pattern or no tenant. BP403 the caller is not admin: of the tenant for a grant of that very tenant,
+--           else of the tenant without a name. BP409 it would leave the tenant without a name without an admin.
+-- Writes:   tenant_grant, audit_event.
+-- Locks:    tenant_grant, share row exclusive, when an admin of the tenant without a name is revoked: of two such calls one must see the other.
+create or replace function bpm.revoke_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- As in grant_access.
+  v_tenant text := case when p_tenant_id is null or (p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%') then p_tenant_id else '' end;
+  v_actor  text;
+begin
+  perform bpm_core.enter_call(v_tenant, 'admin');
+  v_actor := bpm_core.acting_as(v_tenant, p_actor);
+  if p_role is null or length(p_role) > 63 or p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
+    perform bpm_core.fail('BP400', 'A grant is of a role, for a tenant pattern: a text of at most 201 characters.');
+  elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
+    perform bpm_core.fail('BP400', format('Unknown capability %L.', left(p_capability, 100)), null, 'Use reader, worker, operator or admin.');
+  end if;
+  if p_capability = 'admin' and p_tenant_pattern in ('', '%') then
+    lock table bpm_core.tenant_grant in share row exclusive mode;
+  end if;
+  delete from bpm_core.tenant_grant g
+   where g.role_name = p_role and g.tenant_pattern = p_tenant_pattern and g.capability = p_capability::bpm_core.capability;
+  if not found then
+    return false;
+  end if;
+  if not exists (select from bpm_core.tenant_grant g where g.capability = 'admin' and g.tenant_pattern in ('', '%')) then
+    perform bpm_core.fail('BP409', 'Nobody would be left to administer the tenant without a name.', null, 'Grant somebody else admin first.');
+  end if;
+  perform bpm_core.write_audit(v_tenant, v_actor, 'RevokeAccess', 'role', p_role, null, null,
+    jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
+  return true;
+end
+$$;
 
 -- from 00_foundation/set_setting.sql
 -- Sets an engine setting; null puts it back to its default. Settings hold for every tenant.
@@ -318,19 +415,66 @@ returns jsonb
 language sql stable parallel safe
 as $$ select coalesce((select s.value from bpm_core.setting s where s.name = p_name), p_default) $$;
 
+-- from 00_foundation/suspend_tenant.sql
+-- Suspends a tenant: its rows can be read, every other call for it gets BP423, runners pass it by. What is under way in a worker ends with its lease,
+-- and time passes: when the tenant is resumed, everything that fell due meanwhile is due.
+-- Returns:  boolean, false when it was suspended already.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.suspend_tenant(p_suspended_tenant_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return bpm_core.turn_tenant(p_suspended_tenant_id, 'Suspended', p_reason, p_actor, p_tenant_id);
+end
+$$;
+
+-- from 00_foundation/turn_tenant.sql
+-- Suspends a tenant, or lets it go on. The doors of bpm.suspend_tenant and bpm.resume_tenant.
+-- Returns:  boolean, whether that changed anything.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm_core.turn_tenant(p_which text, p_state text, p_reason text, p_actor text, p_tenant_id text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Only an admin of the tenant without a name suspends and resumes tenants.', null, 'Leave p_tenant_id out.');
+  end if;
+  v_actor := bpm_core.acting_as('', p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_which is null then
+    perform bpm_core.fail('BP400', 'Which tenant? It is null.');
+  elsif p_which = '' then
+    perform bpm_core.fail('BP422', 'The tenant without a name cannot be suspended: nobody could resume it.');
+  elsif not exists (select from bpm_core.tenant t where t.tenant_id = p_which) then
+    perform bpm_core.fail('BP404', format('There is no tenant %L.', left(p_which, 200)));
+  end if;
+  update bpm_core.tenant t set state = p_state where t.tenant_id = p_which and t.state <> p_state;
+  if not found then
+    return false;
+  end if;
+  perform bpm_core.write_audit('', v_actor, case p_state when 'Suspended' then 'SuspendTenant' else 'ResumeTenant' end, 'tenant', p_which, null, p_reason);
+  return true;
+end
+$$;
+
 -- from 00_foundation/visible_tenants.sql
--- The tenants the caller may read; views filter by it once per query (an InitPlan), not once per row.
+-- The tenants the caller may read; views and row level security filter by it once per query (an InitPlan), not once per row.
 -- Security definer, and executable by the four roles: the functions of a view run with the rights of its reader, its tables with the owner's.
 -- Returns:  setof text, tenant ids.
 create or replace function bpm_core.visible_tenants()
 returns setof text
 language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
-as $$
-  select t.tenant_id
-    from bpm_core.tenant t
-   where bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'reader')
-$$;
+as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
 -- from 10_record/decode_variables.sql
 -- Takes the wire form off values: __var:1: + JSON becomes that JSON. Encrypted values stay as they are, opaque. Call variables_fault first.
@@ -863,7 +1007,7 @@ $$;
 
 -- from 10_record/write_audit.sql
 -- Records one administrative or human action, in the transaction that does it.
--- Returns:  nothing. Writes audit_event. The trace id is the caller's setting bpm.trace_id, if any.
+-- Returns:  nothing. Writes audit_event. The trace id is the caller's setting bpm.trace_id, if any, its first 200 characters.
 create or replace function bpm_core.write_audit(
   p_tenant_id text, p_actor text, p_action text, p_aggregate_type text, p_aggregate_id text,
   p_aggregate_version integer default null, p_reason text default null, p_detail jsonb default '{}')
@@ -873,7 +1017,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   insert into bpm_core.audit_event (tenant_id, id, actor, action, aggregate_type, aggregate_id, aggregate_version, trace_id, reason, detail, at)
   values (p_tenant_id, bpm_core.new_id(), p_actor, p_action, p_aggregate_type, p_aggregate_id, p_aggregate_version,
-          nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
+          left(nullif(current_setting('bpm.trace_id', true), ''), 200), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
 -- from 20_catalog/add_sagas.sql
@@ -19538,6 +19682,7 @@ begin
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_19(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
@@ -19588,6 +19733,7 @@ begin
       execute format(
         'create table bpm_core.%I (like bpm_core.history_event including defaults including constraints including storage) '
         'with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)', partition);
+      perform bpm_core.protect_table(format('bpm_core.%I', partition)::regclass);
       execute format(
         'alter table bpm_core.history_event attach partition bpm_core.%I for values from (%L) to (%L)',
         partition, v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');
@@ -20311,6 +20457,35 @@ as $$
    where k.tenant_id = p_tenant_id and k.instance_id is not null
    group by k.tenant_id, k.operation, k.instance_id
   having count(*) > 1
+$$;
+
+-- from 80_operation/invariant_i_19.sql
+-- I-19: tenants apart, as far as data can show it: every table has row level security, each with tenants the policy of their readers and no other, and every
+-- public view is a barrier that asks for the tenants of its reader. Looked at with the tenant without a name. The rest is proved by `make wall`.
+create or replace function bpm_core.invariant_i_19(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select (bpm_core.violation_of('I-19', '', case when s.is_view then 'view' else 'table' end, s.name, s.rule, s.detail)).*
+    from (
+      select c.relname::text as name, false as is_view, 'a table without row level security or without its policy' as rule,
+             jsonb_build_object('row_security', c.relrowsecurity, 'policies', p.policies) as detail
+        from pg_class c
+       cross join lateral (
+         select exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and a.attnum > 0 and not a.attisdropped) as has_tenants) t
+       cross join lateral (
+         select array(select format('%s %s: %s', y.polname, y.polcmd, pg_get_expr(y.polqual, y.polrelid)) from pg_policy y where y.polrelid = c.oid) as policies) p
+       where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p')
+         and (not c.relrowsecurity
+              or cardinality(p.policies) <> t.has_tenants::integer
+              or t.has_tenants and p.policies[1] not like 'visible\_tenants r: %bpm\_core.visible\_tenants()%')
+      union all
+      select c.relname::text, true, 'a public view that is no barrier or does not ask for the tenants of its reader', jsonb_build_object('options', c.reloptions)
+        from pg_class c
+       where c.relnamespace = 'bpm'::regnamespace and c.relkind in ('v', 'm') and c.relname <> 'schema_migration'
+         and not (coalesce(c.reloptions && '{security_barrier=true,security_barrier=on}', false) and pg_get_viewdef(c.oid) ~ '(visible|administered)_tenants\(\)')) s
+   where p_tenant_id = ''
 $$;
 
 -- from 80_operation/invariant_i_21.sql
@@ -21312,9 +21487,10 @@ language sql immutable parallel safe
 as $$ select row(p_invariant, p_tenant_id, p_kind || ' ' || p_id, jsonb_build_object('rule', p_rule) || p_seen)::bpm_core.violation $$;
 
 -- from 90_access/apply_grants.sql
--- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says.
--- Run at the end of every migration that creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
--- Writes:   privileges only. Run by the owner.
+-- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says. And
+-- row level security on every table, for whoever is granted one all the same.
+-- Run at the end of every migration that creates a table, or creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
+-- Writes:   privileges, row security and policies only. Run by the owner.
 create or replace function bpm_core.apply_grants()
 returns void
 language plpgsql volatile
@@ -21332,8 +21508,8 @@ begin
   revoke all on all routines in schema bpm, bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant usage on schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant select on all tables in schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
-  -- The one private function that runs with the rights of whoever reads a view.
-  grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  -- The private functions that run with the rights of whoever reads a view.
+  grant execute on function bpm_core.visible_tenants(), bpm_core.administered_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   for r_object in
     select p.oid::regprocedure as signature, r.role_name
       from pg_proc p
@@ -21344,8 +21520,74 @@ begin
   loop
     execute format('grant execute on function %s to %I', r_object.signature, r_object.role_name);
   end loop;
+  for r_object in
+    select c.oid::regclass as table_name
+      from pg_class c
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p') and c.relowner = current_user::regrole
+     order by c.oid
+  loop
+    perform bpm_core.protect_table(r_object.table_name);
+  end loop;
 end
 $$;
+
+-- from 90_access/protect_table.sql
+-- Row level security for one table: whoever is granted the table itself sees the rows of the tenants he is granted, and changes none. A table without
+-- tenants gets no policy, so that nobody but the owner sees a row of it.
+-- Not forced: the functions run as the owner, for whom nothing is added to any statement; a forced policy would be planned into each of them, and
+-- `set row_security = off` in a session would make every call fail. Not hot, so dynamic SQL is fine here: the name comes from the catalog.
+-- Writes:   row security and policy of p_table, where they are missing. Locks: then p_table, access exclusive, for an instant. Run by the owner.
+create or replace function bpm_core.protect_table(p_table regclass)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not (select c.relrowsecurity from pg_class c where c.oid = p_table) then
+    execute format('alter table %s enable row level security', p_table);
+  end if;
+  if exists (select from pg_attribute a where a.attrelid = p_table and a.attname = 'tenant_id' and a.attnum > 0 and not a.attisdropped)
+     and not exists (select from pg_policy y where y.polrelid = p_table and y.polname = 'visible_tenants') then
+    execute format('create policy visible_tenants on %s for select using (tenant_id = any (array(select bpm_core.visible_tenants())))', p_table);
+  end if;
+end
+$$;
+
+-- from 00_foundation/views.sql
+-- Tenants and who may what for them, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.tenant with (security_barrier) as
+select t.tenant_id,
+       t.name,
+       t.state,
+       t.created_at
+  from bpm_core.tenant t
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.tenant is 'The tenants the caller may read, Active or Suspended.';
+
+create or replace view bpm.access with (security_barrier) as
+select c.tenant_id,
+       c.role_name,
+       c.tenant_pattern,
+       c.capability::text as capability,
+       c.granted_by,
+       c.granted_at
+  from (
+    select t.tenant_id, g.role_name, g.tenant_pattern, g.capability, g.granted_by, g.granted_at
+      from bpm_core.tenant_grant g
+      join bpm_core.tenant t
+        on t.tenant_id = g.tenant_pattern
+        or (right(g.tenant_pattern, 1) = '%' and starts_with(t.tenant_id, left(g.tenant_pattern, -1)))
+    union all
+    select '', g.role_name, g.tenant_pattern, g.capability, g.granted_by, g.granted_at
+      from bpm_core.tenant_grant g
+     where not exists (
+             select
+               from bpm_core.tenant t
+              where t.tenant_id = g.tenant_pattern
+                 or (right(g.tenant_pattern, 1) = '%' and starts_with(t.tenant_id, left(g.tenant_pattern, -1))))) c
+ where c.tenant_id = any (array(select bpm_core.administered_tenants()));
+comment on view bpm.access is 'Who may what for each tenant the caller administers, and by which grant. A grant that covers no tenant yet stands with the tenant without a name.';
 
 -- from 10_record/views.sql
 -- What happened, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -21925,7 +22167,10 @@ values
   ('publish_task', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
-  ('set_setting', false, false, false);
+  ('resume_tenant', false, false, false),
+  ('revoke_access', false, false, false),
+  ('set_setting', false, false, false),
+  ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 
 -- from 90_access/grants.sql

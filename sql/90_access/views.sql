@@ -67,5 +67,8 @@ values
   ('publish_task', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
-  ('set_setting', false, false, false);
+  ('resume_tenant', false, false, false),
+  ('revoke_access', false, false, false),
+  ('set_setting', false, false, false),
+  ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
