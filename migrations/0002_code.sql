@@ -722,7 +722,7 @@ set jit = off
 as $$
 declare
   v_versions integer[];
-  v_outdated integer[] := '{}';
+  v_outdated integer[] := array[]::integer[];
   v_place    integer;
   r_item     record;
 begin
