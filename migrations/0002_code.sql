@@ -1081,20 +1081,60 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/binding_faults.sql
+-- What is wrong with the bindings of a process: references, keys, conditions, order.
+-- Returns:  rows code, binding_key, message.
+create or replace function bpm_core.binding_faults(p_drafts bpm_core.draft_binding[])
+returns table (code text, binding_key text, message text)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with draft as materialized (
+    select b.*, cardinality(p_drafts) as bindings, b.starts && '{MessageStart,TimerStart,SignalStart}'::text[] as by_event from unnest(p_drafts) b)
+  select 'DuplicateKey', b.binding_key, 'There are several bindings of this key.' from draft b group by b.binding_key having count(*) > 1
+  union all
+  select 'DuplicatePosition', min(b.binding_key), format('Several bindings have the position %s.', b.position) from draft b group by b.position having count(*) > 1
+  union all
+  select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
+  union all
+  select 'UnknownWorkflow', b.binding_key,
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+    from draft b where b.workflow_version_id is null or b.archived
+  union all
+  select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
+  union all
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+    from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
+  union all
+  select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
+    from draft b where b.binding_key = any (bpm_core.waiting_in_circles(p_drafts))
+  union all
+  select 'NoStartEvent', b.binding_key, format('The workflow %L has no plain start event; beside others, or with a condition, it could not be started.', b.workflow)
+    from draft b
+   where b.workflow_version_id is not null and not ('StartEvent' = any (b.starts)) and (b.bindings > 1 or b.start_source is not null)
+  union all
+  select 'EventStart', b.binding_key, format('The workflow %L is started by events, too; such a workflow can only be the one of its process, without a condition.', b.workflow)
+    from draft b
+   where 'StartEvent' = any (b.starts) and b.by_event and (b.bindings > 1 or b.start_source is not null)
+$$;
+
 -- from 20_catalog/binding_rows.sql
 -- The rows of workflow_task_binding for one compiled process: every task pinned to a task version, the node's own wishes resolved.
-create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[])
+-- p_pins: nodes that are pinned to another version than the published one of their type.
+create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_pins bpm_core.task_pin[])
 returns setof bpm_core.workflow_task_binding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
+  select p_tenant_id, p_version_id, n.node_id, coalesce(p.task_version_id, t.task_version_id), n.task_type,
+         coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-    join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join unnest(p_pins) p on p.node_id = n.node_id
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;
 
@@ -1688,6 +1728,42 @@ begin
 end
 $$;
 
+-- from 20_catalog/check_bindings.sql
+-- The shape of the bindings of publish_process.
+-- Raises:   BP400 not an array of 1 to 100 objects, unknown key, or a value of another kind.
+create or replace function bpm_core.check_bindings(p_bindings jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['binding_key', 'workflow', 'version', 'position', 'depends_on', 'start_condition'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_bindings) is distinct from 'array' or jsonb_array_length(p_bindings) not between 1 and 100 then
+    perform bpm_core.fail('BP400', 'The bindings must be a JSON array of 1 to 100 objects.', null, 'Each with binding_key and workflow; version, position, depends_on, start_condition if wanted.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_typeof(i.item -> 'binding_key') is distinct from 'string' or not bpm_core.is_code(i.item ->> 'binding_key')
+                   or jsonb_typeof(i.item -> 'workflow') is distinct from 'string'
+                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(i.item ->> 'position', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(jsonb_typeof(i.item -> 'start_condition'), 'null') not in ('string', 'null')
+                   or length(i.item ->> 'start_condition') > 10000
+                   or coalesce(jsonb_typeof(i.item -> 'depends_on'), 'null') not in ('array', 'null')
+                   or (jsonb_typeof(i.item -> 'depends_on') = 'array' and not bpm_core.is_text_list(i.item -> 'depends_on')) end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Binding %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'binding_key and workflow are texts of 1 to 200 characters; version and position whole numbers; depends_on an array of different keys; start_condition a text of at most 10,000 characters.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/check_bpmn.sql
 -- Says what deploy_bpmn would say of a file, and stores nothing.
 -- Returns:  one row per fault and warning, faults first; none when the file is fine.
@@ -1705,6 +1781,38 @@ begin
   return query
     select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
       from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
+end
+$$;
+
+-- from 20_catalog/check_pins.sql
+-- The shape of what publish_workflow is told about tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}, at most 10,000.
+-- Raises:   BP400.
+create or replace function bpm_core.check_pins(p_tasks jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad text;
+begin
+  if jsonb_typeof(p_tasks) is distinct from 'object' then
+    perform bpm_core.fail('BP400', 'p_tasks must be an object of node ids and tasks.');
+  elsif (select count(*) from jsonb_object_keys(p_tasks)) > 10000 then
+    perform bpm_core.fail('BP400', 'p_tasks has at most 10,000 nodes.');
+  end if;
+  select e.key into v_bad
+    from jsonb_each(p_tasks) e
+   where case jsonb_typeof(e.value)
+           when 'string' then false
+           when 'object' then e.value - '{task,version}'::text[] <> '{}' or jsonb_typeof(e.value -> 'task') is distinct from 'string'
+                              or coalesce(e.value ->> 'version', '1') !~ '^[0-9]{1,9}$'
+           else true end
+   order by e.key
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('p_tasks, node %L: not of the form this call takes.', left(v_bad, 200)), jsonb_build_object('node_id', left(v_bad, 200)),
+      'A task is its code, or {"task": code, "version": number}.');
+  end if;
 end
 $$;
 
@@ -1906,6 +2014,35 @@ begin
     select r.tree, r.problem, r.at into tree, problem, at from bpm_core.read_expression(p_source, null) r;
   end if;
   tree := bpm_core.timed_tree(tree);
+end
+$$;
+
+-- from 20_catalog/compile_process.sql
+-- Compiles a file and picks one of its processes. p_process_id: null when it holds one that is deployed.
+-- Returns:  that process, with the nodes and flows of the file, and its warnings.
+-- Raises:   BP422 the file has faults; it holds no such process; it holds several and none is named.
+create or replace function bpm_core.compile_process(
+  p_xml text, p_process_id text, p_strict boolean, p_tenant_id text,
+  out process bpm_core.draft_process, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out warnings jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_processes bpm_core.draft_process[];
+  v_findings  bpm_core.finding[];
+begin
+  select c.processes, c.nodes, c.flows, c.findings into v_processes, nodes, flows, v_findings
+    from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c;
+  perform bpm_core.refuse_faults(v_findings);
+  warnings := bpm_core.findings_json(v_findings, 'warning');
+  v_processes := array(select p from unnest(v_processes) p where p.deployed and p.process_id = coalesce(p_process_id, p.process_id));
+  if cardinality(v_processes) <> 1 then
+    perform bpm_core.fail('BP422',
+      case when p_process_id is null then format('The file holds %s processes; a workflow is one of them.', cardinality(v_processes))
+           else format('The file holds no process %L that is executed.', left(p_process_id, 200)) end,
+      jsonb_build_object('processes', array(select p.process_id from unnest(v_processes) p)), 'Say which with p_process_id.');
+  end if;
+  process := v_processes[1];
 end
 $$;
 
@@ -2286,13 +2423,15 @@ end
 $$;
 
 -- from 20_catalog/deploy_bpmn.sql
--- Deploys a BPMN file: every executable process in it becomes a version that can be started.
+-- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
+-- main) and can be started.
 -- Returns:  one row per process; is_new is false when the current or an older published version is identical. Warnings are those of the
 --           whole file: [{code, message, node_id, flow_id, line, hint}].
 -- Raises:   BP422 the file has faults; nothing is stored; detail {"faults": […], "warnings": […]} has all of them. BP400 null, or no text
 --           for p_name. BP403.
--- Writes:   definitions, versions, graph, bindings (publish_workflow), task and role versions that are missing, audit_event.
--- Locks:    process_definition rows sorted by code, then task_definition rows sorted by code.
+-- Writes:   what store_workflow_version and store_process_version write (publish_workflow and publish_process store by the same), task and role
+--           versions that are missing, audit_event.
+-- Locks:    process_definition, workflow_definition and then task_definition rows, each sorted by code.
 create or replace function bpm.deploy_bpmn(p_xml text, p_name text default null, p_actor text default null, p_strict boolean default false, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -2306,6 +2445,7 @@ declare
   v_flows     bpm_core.draft_flow[];
   v_findings  bpm_core.finding[];
   v_role      uuid;
+  v_codes     text[];
   v_moved     boolean;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -2318,18 +2458,18 @@ begin
   perform bpm_core.refuse_faults(v_findings);
   warnings := bpm_core.findings_json(v_findings, 'warning');
 
-  perform bpm_core.lock_processes(p_tenant_id, array(select p.process_id from unnest(v_processes) p where p.deployed));
+  v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
+  perform bpm_core.lock_processes(p_tenant_id, v_codes);
+  perform bpm_core.lock_workflows(p_tenant_id, v_codes);
   v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
-    select w.version, w.is_new, w.moved into version, is_new, v_moved
-      from bpm_core.publish_workflow(
-             p_tenant_id,
-             (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = v_process.process_id),
-             v_process, v_nodes, v_flows, p_xml, v_role, v_actor) w;
+    select s.version, s.is_new, s.moved into version, is_new, v_moved
+      from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
+     cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
     if v_moved then
       perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeployProcess', 'process', code, version, null,
         jsonb_build_object('is_new', is_new, 'warnings', jsonb_array_length(warnings)));
@@ -2403,6 +2543,31 @@ as $$
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
   end
+$$;
+
+-- from 20_catalog/draft_bindings.sql
+-- Reads the bindings of publish_process, checked for shape: looks up the workflow versions, compiles the start conditions.
+-- Returns:  draft_binding[], in the order given; starts are the kinds of the start events at the root of the workflow.
+create or replace function bpm_core.draft_bindings(p_tenant_id text, p_bindings jsonb)
+returns bpm_core.draft_binding[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(row(
+           i.n, btrim(i.item ->> 'binding_key'), btrim(i.item ->> 'workflow'), (i.item ->> 'version')::integer, coalesce((i.item ->> 'position')::integer, i.n),
+           array(select jsonb_array_elements_text(coalesce(nullif(i.item -> 'depends_on', 'null'), '[]'))), s.source, c.condition, c.tree, c.problem,
+           d.id, d.archived_at is not null, v.id,
+           array(select n.kind::text
+                   from bpm_core.workflow_node n
+                  where n.tenant_id = p_tenant_id and n.workflow_version_id = v.id and n.scope_node_id is null and n.element = 'startEvent'
+                    and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart')))::bpm_core.draft_binding order by i.n)
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   cross join lateral (select nullif(btrim(i.item ->> 'start_condition'), '') as source) s
+    left join lateral (select x.* from bpm_core.compile_condition(s.source, null) x where s.source is not null) c on true
+    left join bpm_core.workflow_definition d on d.tenant_id = p_tenant_id and d.code = btrim(i.item ->> 'workflow')
+    left join bpm_core.workflow_version v
+      on v.tenant_id = p_tenant_id and v.definition_id = d.id
+     and case when i.item ->> 'version' is null then v.id = d.published_version_id else v.version = (i.item ->> 'version')::integer end
 $$;
 
 -- from 20_catalog/draft_flows.sql
@@ -2895,35 +3060,28 @@ language sql immutable parallel safe
 as $$ select p_tag || ' "' || left(p_id, 200) || '"' || coalesce(' (' || left(nullif(regexp_replace(p_name, '\s+', ' ', 'g'), ''), 100) || ')', '') $$;
 
 -- from 20_catalog/ensure_role.sql
--- The published version of an owner role, published empty if there is none yet.
+-- The published version of an owner role a workflow is pinned to. The role called default is published empty if there is none yet.
 -- Returns:  uuid of the role version.
+-- Raises:   BP422 no such role, or it is archived.
 -- Writes:   role_definition, role_version.
--- Locks:    the role_definition row, only when it has no version yet.
+-- Locks:    the role_definition row, only when it is made.
 create or replace function bpm_core.ensure_role(p_tenant_id text, p_code text, p_actor text)
 returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_definition uuid;
-  v_version    uuid;
+  r_role    record;
+  v_version uuid;
 begin
-  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id, d.published_version_id into v_definition, v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  if v_version is not null then
-    return v_version;
+  select d.published_version_id, d.archived_at into r_role from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if r_role.published_version_id is not null and r_role.archived_at is null then
+    return r_role.published_version_id;
+  elsif p_code is distinct from 'default' or r_role.archived_at is not null then
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
   end if;
-  select d.published_version_id into v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_definition for no key update;
-  if v_version is null then
-    v_version := bpm_core.new_id();
-    insert into bpm_core.role_version (tenant_id, id, definition_id, version, status, content_hash, created_by, published_at)
-    values (p_tenant_id, v_version, v_definition, 1, 'Published', sha256('{}'), p_actor, bpm_core.now());
-    update bpm_core.role_definition d set published_version_id = v_version where d.tenant_id = p_tenant_id and d.id = v_definition;
-  end if;
+  select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
 end
 $$;
@@ -2951,25 +3109,6 @@ begin
     v_draft := bpm_core.default_task_version(v_type);
     perform bpm_core.store_task_version(p_tenant_id, v_type, v_draft, p_actor);
   end loop;
-end
-$$;
-
--- from 20_catalog/ensure_workflow.sql
--- The workflow definition of a code, made if absent.
--- Returns:  uuid of the definition. Writes: workflow_definition.
-create or replace function bpm_core.ensure_workflow(p_tenant_id text, p_code text)
-returns uuid
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_id uuid;
-begin
-  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id into v_id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  return v_id;
 end
 $$;
 
@@ -3906,6 +4045,13 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
+    from node n
+    join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
+     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+   group by n.task_type
+  union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
     from node n
    cross join lateral (
@@ -4188,21 +4334,30 @@ as $$
 $$;
 
 -- from 20_catalog/get_bpmn.sql
--- The BPMN file a version was deployed from, byte for byte.
+-- The BPMN file a version was deployed from, byte for byte; of a process with several workflows that of one of its bindings.
+-- p_binding_key: null: the first.
 -- Returns:  text.
--- Raises:   BP404 no such process or version. BP403.
-create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_tenant_id text default '')
+-- Raises:   BP404 no such process, version or binding. BP403.
+create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_binding_key text default null, p_tenant_id text default '')
 returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  r_binding record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return (
-    select w.bpmn_xml
-      from bpm_core.process_workflow_binding b
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
-     where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version) and b.binding_key = 'main');
+  select w.bpmn_xml into r_binding
+    from bpm_core.process_workflow_binding b
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+   where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version)
+     and b.binding_key = coalesce(p_binding_key, b.binding_key)
+   order by b.position
+   limit 1;
+  if not found then
+    perform bpm_core.fail('BP404', format('Process %L has no binding %L.', p_code, left(p_binding_key, 200)), null, 'bpm.get_definition lists them.');
+  end if;
+  return r_binding.bpmn_xml;
 end
 $$;
 
@@ -4481,6 +4636,13 @@ as $$
     jsonb_build_object('op', p_above, 'left', p_value, 'right', p_low), jsonb_build_object('op', p_below, 'left', p_value, 'right', p_high)))
 $$;
 
+-- from 20_catalog/is_code.sql
+-- Can this be the code of a definition?
+create or replace function bpm_core.is_code(p_code text)
+returns boolean
+language sql immutable parallel safe
+as $$ select coalesce(length(btrim(p_code)) between 1 and 200, false) $$;
+
 -- from 20_catalog/is_condition.sql
 -- Whether a tree says true or false by its form, so that it is no value to compare.
 create or replace function bpm_core.is_condition(p_tree jsonb)
@@ -4521,6 +4683,38 @@ as $$
   select case when jsonb_typeof(p_low) = 'number' and jsonb_typeof(p_high) = 'number'
     then p_low::numeric = trunc(p_low::numeric) and p_high::numeric = trunc(p_high::numeric) and abs(p_low::numeric) < 1000000000
          and abs(p_high::numeric) < 1000000000 and p_high::numeric - p_low::numeric <= 10000 else false end
+$$;
+
+-- from 20_catalog/is_text_list.sql
+-- Is this an array of at most 100 texts of 1 to 1,000 characters, none twice?
+create or replace function bpm_core.is_text_list(p_value jsonb)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'array' or jsonb_array_length(p_value) > 100 then
+    return false;
+  end if;
+  return not exists (select from jsonb_array_elements(p_value) e where jsonb_typeof(e) <> 'string' or length(e #>> '{}') not between 1 and 1000)
+     and (select count(distinct e) = count(*) from jsonb_array_elements(p_value) e);
+end
+$$;
+
+-- from 20_catalog/kept_definition.sql
+-- The definition a publisher has just locked, unless it was deleted while it waited for the lock.
+-- Raises:   BP503 it was.
+create or replace function bpm_core.kept_definition(p_id uuid, p_kind text, p_code text)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_id is null then
+    perform bpm_core.fail('BP503', format('The %s %L was deleted at this moment.', p_kind, p_code), null, 'Call again: it is published anew.');
+  end if;
+  return p_id;
+end
 $$;
 
 -- from 20_catalog/known_call.sql
@@ -4679,6 +4873,28 @@ begin
 end
 $$;
 
+-- from 20_catalog/lock_workflows.sql
+-- Makes the workflow definitions of these codes if absent and locks them, in the order of their codes: publishers of one code take turns and get
+-- consecutive versions. After those of processes, before those of roles and tasks.
+-- Writes:   workflow_definition. Locks: its rows, until the transaction ends.
+create or replace function bpm_core.lock_workflows(p_tenant_id text, p_codes text[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
+  select p_tenant_id, bpm_core.new_id(), c.code, bpm_core.now()
+    from (select distinct u.code collate "C" as code from unnest(p_codes) u (code) order by 1) c
+  on conflict (tenant_id, code) do nothing;
+  perform 1
+    from bpm_core.workflow_definition d
+   where d.tenant_id = p_tenant_id and d.code = any (p_codes)
+   order by d.code
+     for no key update;
+end
+$$;
+
 -- from 20_catalog/loop_node.sql
 -- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
 create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
@@ -4824,6 +5040,14 @@ as $$
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
 $$;
+
+-- from 20_catalog/main_binding.sql
+-- The one binding of a process that is deployed as one file: its workflow, called main.
+create or replace function bpm_core.main_binding(p_workflow_version_id uuid)
+returns bpm_core.process_workflow_binding[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select array[row(null, null, 'main', p_workflow_version_id, 1, '{}', null, null, null)::bpm_core.process_workflow_binding] $$;
 
 -- from 20_catalog/map_values.sql
 -- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
@@ -5944,6 +6168,18 @@ as $$
           else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
 $$;
 
+-- from 20_catalog/process_content_hash.sql
+-- The hash that proves a process version unchanged: its name, and what it binds and how.
+create or replace function bpm_core.process_content_hash(p_name text, p_bindings bpm_core.process_workflow_binding[])
+returns bytea
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select sha256(convert_to(jsonb_build_object('name', p_name, 'bindings', (
+           select jsonb_agg(to_jsonb(b) - '{tenant_id,process_version_id}'::text[] order by b.position)
+             from unnest(p_bindings) b))::text, 'UTF8'))
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -5963,8 +6199,91 @@ as $$
   end
 $$;
 
+-- from 20_catalog/publish_process.sql
+-- Publishes a process that runs several workflows (or one): which versions, in which order, and when each starts. An identical version that is not
+-- deprecated becomes the current one again. What runs stays with the version it was started with.
+-- p_bindings: [{"binding_key", "workflow" (code), "version" (null: the published one), "position" (default: as they stand), "depends_on": [binding keys],
+-- "start_condition": expression over the variables of the process}], 1 to 100. A binding without depends_on starts with the process, the others when all
+-- they depend on are completed or skipped; one whose condition is false is skipped. Keys that start with call: are reserved.
+-- A workflow with a message, signal or timer start can only be the one workflow of a process, without a condition.
+-- Returns:  version, and whether it is new.
+-- Raises:   BP400 no code, name too long, bindings not of that form. BP422 what they say does not hold: unknown or archived workflow, unknown key,
+--           cycle, unreadable condition, …; detail {"faults": [{code, binding_key, message}]} has all of them. BP403. BP503 it was deleted meanwhile.
+-- Writes:   process_definition, what store_process_version writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.publish_process(
+  p_code text, p_bindings jsonb, p_name text default null, p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_code     text := btrim(p_code);
+  v_drafts   bpm_core.draft_binding[];
+  v_bindings bpm_core.process_workflow_binding[];
+  v_moved    boolean;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) or length(btrim(p_name)) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'publish_process needs a code of 1 to 200 characters, and a name of at most 200 characters if any.');
+  end if;
+  perform bpm_core.check_bindings(p_bindings);
+  perform bpm_core.lock_processes(p_tenant_id, array[v_code]);
+  v_drafts := bpm_core.draft_bindings(p_tenant_id, p_bindings);
+  perform bpm_core.refuse_bindings(v_code, v_drafts);
+  v_bindings := array(
+    select row(null, null, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source)::bpm_core.process_workflow_binding
+      from unnest(v_drafts) b
+     order by b.position);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_process_version(p_tenant_id, v_code, p_name, v_bindings, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishProcess', 'process', v_code, version, null,
+      jsonb_build_object('is_new', is_new, 'bindings', array(select b.binding_key from unnest(v_drafts) b order by b.position)));
+  end if;
+  return next;
+end
+$$;
+
+-- from 20_catalog/publish_role.sql
+-- Publishes who owns workflows: a new version, or an identical one again. Workflows published from now on can be pinned to it; those before keep theirs.
+-- p_definition: {"responsibilities": [texts], "policy": {…}, "capabilities": [texts], "context_profile": {…}}, each optional. No names of models or
+-- providers: who does the work is decided where it is done.
+-- Returns:  version number, and whether it is new.
+-- Raises:   BP400 no code, or too long. BP422 unknown key, or a value of another kind. BP403. BP503 it was deleted meanwhile.
+-- Writes:   role_definition, role_version, audit_event.
+-- Locks:    the role_definition row.
+create or replace function bpm.publish_role(p_code text, p_definition jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+  v_moved boolean;
+  v_fault text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) then
+    perform bpm_core.fail('BP400', 'The code of a role has 1 to 200 characters.');
+  end if;
+  v_fault := bpm_core.role_problem(p_definition);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', btrim(p_code)), 'See publish_role in the reference.');
+  end if;
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_role_version(p_tenant_id, btrim(p_code), p_definition, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishRole', 'role', btrim(p_code), version, null, jsonb_build_object('is_new', is_new));
+  end if;
+  return next;
+end
+$$;
+
 -- from 20_catalog/publish_task.sql
--- Says how tasks of a type are executed: a new version unless the published one says the same. Files deployed from now on are pinned to it;
+-- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -5984,6 +6303,7 @@ declare
   v_actor text;
   v_code  text := btrim(coalesce(p_code, p_task_type));
   v_draft bpm_core.task_version := bpm_core.default_task_version(btrim(coalesce(p_task_type, p_code)));
+  v_moved boolean;
   v_fault text;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -6009,79 +6329,65 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
-  select s.version, s.is_new into version, is_new from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
-  if is_new then
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
+  if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
-      jsonb_build_object('task_type', v_draft.task_type, 'approval_required', p_approval_required));
+      jsonb_build_object('is_new', is_new, 'task_type', v_draft.task_type, 'approval_required', p_approval_required));
   end if;
   return next;
 end
 $$;
 
 -- from 20_catalog/publish_workflow.sql
--- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
--- The caller holds the lock of the process_definition row.
--- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
-create or replace function bpm_core.publish_workflow(
-  p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
-language plpgsql volatile
+-- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
+-- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
+-- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
+-- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
+-- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
+--           nothing is stored. BP400 null, a code or name too long, p_tasks of another form. BP403. BP503 it was deleted meanwhile.
+-- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
+-- Locks:    the workflow_definition row, then task_definition rows that are new.
+create or replace function bpm.publish_workflow(
+  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, is_new boolean, warnings jsonb)
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-set jit = off
 as $$
 declare
-  v_id       uuid := bpm_core.new_id();
-  v_workflow uuid := bpm_core.new_id();
-  v_nodes    bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
-  v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
-  v_now      timestamptz := bpm_core.now();
-  v_known    uuid;
-  v_owner    uuid;
-  v_before   uuid;
+  v_actor   text;
+  r_file    record;
+  v_process bpm_core.draft_process;
+  v_nodes   bpm_core.draft_node[];
+  v_pins    bpm_core.task_pin[];
+  v_role    uuid;
+  v_moved   boolean;
 begin
-  select p.version, p.id into version, v_known
-    from bpm_core.process_version p
-   where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id and p.content_hash = v_hash and p.status = 'Published'
-   order by p.version desc
-   limit 1;
-  is_new := v_known is null;
-  if is_new then
-    select coalesce(max(p.version), 0) + 1 into version
-      from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
-    v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
-    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
-    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
-    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
-    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
-    insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
-    values (p_tenant_id, v_id, 'main', v_workflow, 1);
-    v_known := v_id;
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_xml is null or length(btrim(p_name)) not between 1 and 200 or (p_code is not null and not bpm_core.is_code(p_code)) then
+    perform bpm_core.fail('BP400', 'publish_workflow needs the text of a BPMN file, and a code and a name of at most 200 characters if any.');
   end if;
-  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
-  update bpm_core.process_definition d
-     set published_version_id = v_known, archived_at = null
-   where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
-  moved := found;
-  update bpm_core.workflow_definition d
-     set published_version_id = b.workflow_version_id, archived_at = null
-    from bpm_core.process_workflow_binding b
-   where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
-     and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-  if moved then
-    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  select c.* into r_file from bpm_core.compile_process(p_xml, p_process_id, p_strict, p_tenant_id) c;
+  v_process := r_file.process;
+  v_process.name := coalesce(p_name, v_process.name);
+  v_nodes := r_file.nodes;
+  warnings := r_file.warnings;
+  code := coalesce(btrim(p_code), v_process.process_id);
+  perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
+  v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
+  perform bpm_core.ensure_tasks(p_tenant_id, array(
+    select distinct n.task_type from unnest(v_nodes) n
+     where n.process_pos = v_process.pos and n.task_type is not null and n.node_id not in (select p.node_id from unnest(v_pins) p)), v_actor);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, r_file.flows, p_xml, v_role, v_pins, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishWorkflow', 'workflow', code, version, null,
+      jsonb_build_object('is_new', is_new, 'owner_role', p_owner_role, 'warnings', jsonb_array_length(warnings)));
   end if;
+  return next;
 end
 $$;
 
@@ -6390,6 +6696,26 @@ exception
 end
 $$;
 
+-- from 20_catalog/refuse_bindings.sql
+-- Refuses bindings that have faults.
+-- Raises:   BP422 with all of them in the detail, the first in the message.
+create or replace function bpm_core.refuse_bindings(p_code text, p_drafts bpm_core.draft_binding[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_faults jsonb := (
+    select jsonb_agg(jsonb_build_object('code', f.code, 'binding_key', f.binding_key, 'message', f.message) order by f.binding_key, f.code, f.message)
+      from bpm_core.binding_faults(p_drafts) f);
+begin
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('Process %L was not published. Binding %L, %s: %s', p_code, v_faults #>> '{0,binding_key}', v_faults #>> '{0,code}', v_faults #>> '{0,message}'),
+      jsonb_build_object('faults', v_faults), 'The detail lists every fault.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/refuse_faults.sql
 -- Refuses a file that has faults.
 -- Raises:   BP422 with all of them in the detail (of a file with more than 1,000: the first 1,000), the first in the message.
@@ -6539,6 +6865,28 @@ as $$
          and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
+-- from 20_catalog/role_problem.sql
+-- What is wrong with the definition of an owner role. Names of models or providers do not belong into one: who does the work is decided where it is
+-- done, and a role outlives them; no list could tell such a name from a word, so that is a rule for people.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.role_problem(p_definition jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_definition) is distinct from 'object' then 'The definition of a role must be an object.'
+    when octet_length(p_definition::text) > 65536 then 'The definition of a role has at most 65,536 bytes.'
+    when p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[] <> '{}'
+      then format('A role has responsibilities, policy, capabilities and context_profile, not %s.',
+                  (select string_agg(left(k, 100), ', ' order by k) from jsonb_object_keys(p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[]) k))
+    when exists (select from (values ('responsibilities'), ('capabilities')) l(key)
+                  where p_definition ? l.key and not coalesce(bpm_core.is_text_list(p_definition -> l.key), false))
+      then 'responsibilities and capabilities must be arrays of at most 100 texts of 1 to 1,000 characters.'
+    when exists (select from (values ('policy'), ('context_profile')) o(key) where p_definition ? o.key and jsonb_typeof(p_definition -> o.key) <> 'object')
+      then 'policy and context_profile must be objects.' end
+$$;
+
 -- from 20_catalog/round_half_even.sql
 -- A number with p_scale digits after the point; what lies in the middle goes to the even neighbour, as FEEL's decimal says.
 create or replace function bpm_core.round_half_even(p_number numeric, p_scale integer)
@@ -6653,46 +7001,193 @@ begin
 end
 $$;
 
--- from 20_catalog/store_task_version.sql
--- Publishes a task version unless the published one says the same already.
--- Returns:  version number, its id, and whether it is new.
--- Writes:   task_definition, task_version.
--- Locks:    the task_definition row: publishers of one task take turns.
-create or replace function bpm_core.store_task_version(
-  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean)
+-- from 20_catalog/store_process_version.sql
+-- Stores a process version that binds these workflow versions, unless an older one that is not deprecated is identical, which then becomes the
+-- current one again. The caller has checked the bindings and holds the lock of the process_definition row.
+-- p_bindings: their tenant and process version are filled in here.
+-- Returns:  version, whether it is new, and whether it became the current one now.
+-- Raises:   BP503 the process was deleted meanwhile.
+-- Writes:   process_version, process_workflow_binding, process_definition, and what publish_starts writes.
+create or replace function bpm_core.store_process_version(
+  p_tenant_id text, p_code text, p_name text, p_bindings bpm_core.process_workflow_binding[], p_actor text,
+  out version integer, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id         uuid;
+  v_hash       bytea := bpm_core.process_content_hash(p_name, p_bindings);
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'process', p_code);
+  v_before     uuid := (select d.published_version_id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_definition);
+begin
+  select v.version, v.id into version, v_id
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash and v.status = 'Published'
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    v_id := bpm_core.new_id();
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
+    values (p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name, p_actor, bpm_core.now());
+    insert into bpm_core.process_workflow_binding (
+      tenant_id, process_version_id, binding_key, workflow_version_id, position, depends_on, start_condition, start_tree, start_source)
+    select p_tenant_id, v_id, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source
+      from unnest(p_bindings) b;
+  end if;
+  update bpm_core.process_definition d
+     set published_version_id = v_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from v_id or d.archived_at is not null);
+  moved := found;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, v_definition, v_before, v_id);
+  end if;
+end
+$$;
+
+-- from 20_catalog/store_role_version.sql
+-- Publishes a role version, or an identical older one again. p_definition: checked by role_problem.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   role_definition, role_version.
+-- Locks:    the role_definition row: publishers of one role take turns.
+create or replace function bpm_core.store_role_version(
+  p_tenant_id text, p_code text, p_definition jsonb, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_definition uuid;
-  v_published  uuid;
+  v_content    jsonb := '{"responsibilities": [], "policy": {}, "capabilities": [], "context_profile": {}}'::jsonb || p_definition;
+  v_hash       bytea := sha256(convert_to(v_content::text, 'UTF8'));
+begin
+  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'role', p_code);
+  select v.version, v.id into version, version_id
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    insert into bpm_core.role_version (
+      tenant_id, id, definition_id, version, status, content_hash, responsibilities, policy, capabilities, context_profile, created_by, published_at)
+    values (
+      p_tenant_id, version_id, v_definition, version, 'Published', v_hash, v_content -> 'responsibilities', v_content -> 'policy',
+      v_content -> 'capabilities', v_content -> 'context_profile', p_actor, bpm_core.now());
+  end if;
+  update bpm_core.role_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_task_version.sql
+-- Publishes a task version, or an identical older one again.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   task_definition, task_version.
+-- Locks:    the task_definition row: publishers of one task take turns.
+create or replace function bpm_core.store_task_version(
+  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
   v_hash       bytea := bpm_core.task_content_hash(p_draft);
 begin
   insert into bpm_core.task_definition (tenant_id, id, code, created_at)
   values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
   on conflict (tenant_id, code) do nothing;
   perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
-  select d.id, d.published_version_id into v_definition, v_published
-    from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'task', p_code);
   select v.version, v.id into version, version_id
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = v_published and v.content_hash = v_hash;
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
   is_new := version is null;
-  if not is_new then
-    return;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    p_draft.tenant_id := p_tenant_id;
+    p_draft.id := version_id;
+    p_draft.definition_id := v_definition;
+    p_draft.version := version;
+    p_draft.status := 'Published';
+    p_draft.content_hash := v_hash;
+    p_draft.created_by := p_actor;
+    p_draft.published_at := bpm_core.now();
+    insert into bpm_core.task_version select p_draft.*;
   end if;
-  select coalesce(max(v.version), 0) + 1 into version
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
-  version_id := bpm_core.new_id();
-  p_draft.tenant_id := p_tenant_id;
-  p_draft.id := version_id;
-  p_draft.definition_id := v_definition;
-  p_draft.version := version;
-  p_draft.status := 'Published';
-  p_draft.content_hash := v_hash;
-  p_draft.created_by := p_actor;
-  p_draft.published_at := bpm_core.now();
-  insert into bpm_core.task_version select p_draft.*;
-  update bpm_core.task_definition d set published_version_id = version_id where d.tenant_id = p_tenant_id and d.id = v_definition;
+  update bpm_core.task_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_workflow_version.sql
+-- Stores one compiled process as the next version of a workflow, unless an older one is identical, which then becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, name and owner, pinned task versions included.
+-- The caller holds the lock of the workflow_definition row.
+-- Returns:  version, its id, whether it is new, and whether it became the current one now.
+-- Raises:   BP422 a task pinned by p_pins does not fit its node; BP503 the workflow was deleted meanwhile.
+-- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach, workflow_definition.
+create or replace function bpm_core.store_workflow_version(
+  p_tenant_id text, p_code text, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  p_xml text, p_role_version_id uuid, p_pins bpm_core.task_pin[], p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_id         uuid := bpm_core.new_id();
+  v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
+  v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'workflow', p_code);
+begin
+  select v.version, v.id into version, version_id
+    from bpm_core.workflow_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    version_id := v_id;
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.workflow_version (
+      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (
+      p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
+    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
+    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
+    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
+  end if;
+  update bpm_core.workflow_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
 end
 $$;
 
@@ -6735,6 +7230,54 @@ set search_path = pg_catalog, pg_temp
 set intervalstyle = 'iso_8601'
 as $$
   select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
+$$;
+
+-- from 20_catalog/task_pins.sql
+-- The task versions that publish_workflow was told to pin nodes to. p_tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}.
+-- Returns:  task_pin[].
+-- Raises:   BP400 not of that form. BP422 no such node, it is no task, no such task version, it is archived, or of another type than the node's;
+--           the detail lists them all.
+create or replace function bpm_core.task_pins(p_tenant_id text, p_tasks jsonb, p_process_pos integer, p_nodes bpm_core.draft_node[])
+returns bpm_core.task_pin[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pins   bpm_core.task_pin[];
+  v_faults jsonb;
+begin
+  perform bpm_core.check_pins(p_tasks);
+  with wish as materialized (
+    select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
+      from jsonb_each(p_tasks) e),
+  pin as materialized (
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+           d.archived_at is not null as archived
+      from wish w
+      left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
+      left join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = w.code
+      left join bpm_core.task_version v
+        on v.tenant_id = p_tenant_id and v.definition_id = d.id and case when w.version is null then v.id = d.published_version_id else v.version = w.version end),
+  judged as (
+    select p.*, case
+             when p.kind is null then 'there is no such node'
+             when p.kind not in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask') then 'the node is no task'
+             when p.id is null then format('there is no task %L%s', left(p.code, 200), ' version ' || p.version)
+             when p.archived then format('the task %L is archived', p.code)
+             when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
+             when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
+             when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
+      from pin p)
+  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease)::bpm_core.task_pin),
+         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+    into v_pins, v_faults
+    from judged j;
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('p_tasks, node %L: %s.', v_faults #>> '{0,node_id}', v_faults #>> '{0,message}'), jsonb_build_object('faults', v_faults),
+      'Publish tasks with bpm.publish_task; bpm:approval="required" on the node asks for approval.');
+  end if;
+  return coalesce(v_pins, '{}');
+end
 $$;
 
 -- from 20_catalog/time_part.sql
@@ -7028,6 +7571,27 @@ language sql immutable parallel safe
 as $$
   select coalesce(nullif(btrim(p_attributes ->> ('bpm:' || p_name)), ''), nullif(btrim(p_attributes ->> ('camunda:' || p_name)), ''),
                   nullif(btrim(p_attributes ->> ('flowable:' || p_name)), ''))
+$$;
+
+-- from 20_catalog/waiting_in_circles.sql
+-- The bindings that could never start, because they wait for each other, or for such. References to unknown keys are not counted.
+-- Returns:  text[], their keys.
+create or replace function bpm_core.waiting_in_circles(p_drafts bpm_core.draft_binding[])
+returns text[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left text[] := array(select b.binding_key from unnest(p_drafts) b);
+  v_next text[];
+begin
+  loop
+    v_next := array(select b.binding_key from unnest(p_drafts) b where b.binding_key = any (v_left) and b.depends_on && v_left);
+    exit when cardinality(v_next) = cardinality(v_left);
+    v_left := v_next;
+  end loop;
+  return v_left;
+end
 $$;
 
 -- from 20_catalog/warning.sql
@@ -7989,12 +8553,16 @@ declare
   v_version integer := case when p_binding = 'version' then p_version end;
 begin
   if p_binding = 'deployment' then
+    -- What runs alone in its process and comes from the same file as the caller.
     select v.version into v_version
       from bpm_core.workflow_version c
-     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
-     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+     cross join lateral (select d.tenant_id, d.id from bpm_core.process_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.tenant_id, v.id, v.version, v.status from bpm_core.process_version v
                           where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
-     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     cross join lateral (select b.tenant_id, b.workflow_version_id from bpm_core.process_workflow_binding b
+                          where b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main' offset 0) b
+     cross join lateral (select w.checksum from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and w.checksum = c.checksum and v.status = 'Published'
      order by v.version desc
      limit 1;
   end if;
@@ -12541,7 +13109,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -12569,8 +13137,6 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -20535,7 +21101,7 @@ as $$
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
-   where v.tenant_id = p_tenant_id and v.status <> 'Draft' and x.broken
+   where v.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_22.sql
@@ -22164,7 +22730,10 @@ values
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('publish_process', false, false, false),
+  ('publish_role', false, false, false),
   ('publish_task', false, false, false),
+  ('publish_workflow', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),

@@ -33,7 +33,7 @@ insert into good values
   ('p_task_id', (select quote_literal(t.task_id) from bpm.task t limit 1)), ('p_approval_id', quote_literal(:'instance')), ('p_incident_id', quote_literal(:'instance')),
   ('p_dead_letter_id', quote_literal(:'instance')), ('p_command_id', quote_literal(:'instance')),
   ('p_token_id', (select quote_literal(k.id) from bpm_core.token k where k.state = 'Waiting' limit 1)), ('p_node_id', '''reserve'''),
-  ('p_from_version', '1'), ('p_to_version', '1'), ('p_evidence_id', quote_literal(:'instance')), ('p_subject_type', '''s'''), ('p_subject_key', '''k'''), ('p_reason', '''why'''), ('p_suspended_tenant_id', '''t''');
+  ('p_from_version', '1'), ('p_to_version', '1'), ('p_evidence_id', quote_literal(:'instance')), ('p_subject_type', '''s'''), ('p_subject_key', '''k'''), ('p_reason', '''why'''), ('p_suspended_tenant_id', '''t'''), ('p_resumed_tenant_id', '''t''');
 
 -- The SQLSTATE of calling a function so; what the call did is undone.
 create function pg_temp.outcome(p_call text) returns text language plpgsql as $$
