@@ -173,6 +173,11 @@ comment on table bpm_core.fact is 'What is true of a subject, and how we know: f
 comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
 comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
 
+-- A fact as it was told, and by what: an accepted result or an approved review. item tells those told together.
+create type bpm_core.told_fact as (
+  item integer, subject_type text, subject_key text, name text, value jsonb, expected_version integer, evidence_ids uuid[],
+  task_instance_id uuid, attempt integer, review_id uuid, confirmed_by text);
+
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
 -- As in 40_flow, no index but the primary keys begins with tenant_id.
@@ -1192,8 +1197,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.

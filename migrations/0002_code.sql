@@ -561,6 +561,59 @@ as $$
   end
 $$;
 
+-- from 10_record/fact_item_fault.sql
+-- What is wrong with one fact as a worker tells it: {"subject_type", "subject_key", "name", "value", "evidence": [places, from 0], "expected_version"}.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.fact_item_fault(p_fact jsonb, p_pieces integer)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_fact) <> 'object' then 'it must be an object.'
+    when p_fact - '{subject_type,subject_key,name,value,evidence,expected_version}'::text[] <> '{}'
+      then 'known keys are subject_type, subject_key, name, value, evidence, expected_version.'
+    when jsonb_typeof(p_fact -> 'subject_type') is distinct from 'string' or length(p_fact ->> 'subject_type') not between 1 and 200
+         or jsonb_typeof(p_fact -> 'subject_key') is distinct from 'string' or length(p_fact ->> 'subject_key') not between 1 and 300
+         or jsonb_typeof(p_fact -> 'name') is distinct from 'string' or length(p_fact ->> 'name') not between 1 and 200
+      then 'subject_type, subject_key and name must be texts of 1 to 200 characters, the key of up to 300.'
+    when not p_fact ? 'value' then 'value is missing.'
+    when coalesce(jsonb_typeof(p_fact -> 'expected_version'), 'null') not in ('number', 'null') or p_fact ->> 'expected_version' !~ '^[0-9]{1,9}$'
+      then 'expected_version must be a whole number.'
+    when coalesce(jsonb_typeof(p_fact -> 'evidence'), 'null') not in ('array', 'null')
+         or exists (select
+                      from jsonb_array_elements(case jsonb_typeof(p_fact -> 'evidence') when 'array' then p_fact -> 'evidence' else '[]' end) e
+                     where jsonb_typeof(e) <> 'number' or e::text !~ '^[0-9]{1,3}$' or case when e::text ~ '^[0-9]{1,3}$' then e::text::integer end >= p_pieces)
+      then 'evidence must be places in the list of evidence, from 0.'
+  end
+$$;
+
+-- from 10_record/get_facts.sql
+-- What is true of a subject, and how we know.
+-- p_history: also what was superseded, oldest first.
+-- Returns:  one row per fact: name, value, is_current, subject_version, task_id and attempt of the result it came with, review_id, evidence_ids, confirmed_by, at.
+--           None: nothing is known of it, or it is not there.
+-- Raises:   BP403.
+create or replace function bpm.get_facts(p_subject_type text, p_subject_key text, p_history boolean default false, p_tenant_id text default '')
+returns table (name text, value jsonb, is_current boolean, subject_version integer, task_id uuid, attempt integer, review_id uuid, evidence_ids uuid[],
+               confirmed_by text, at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
+    from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
+   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
+   where f.superseded_by is null or p_history
+   order by f.subject_version, f.id;
+end
+$$;
+
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
@@ -589,6 +642,116 @@ exception
   -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
   when data_exception or statement_too_complex then
     return false;
+end
+$$;
+
+-- from 10_record/lock_evidence.sql
+-- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
+-- under the evidence_id given.
+-- p_items: a list per teller. Returns: integer[], the places of those tellers, from 1. Locks: evidence, for share: purges wait.
+create or replace function bpm_core.lock_evidence(p_tenant_id text, p_items jsonb[])
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tellers integer[];
+  v_named   boolean[];
+  v_ids     uuid[];
+begin
+  select array_agg(i.teller), array_agg(i.named), array_agg(coalesce(e.id, i.id))
+    into v_tellers, v_named, v_ids
+    from (select p_tenant_id as tenant_id, t.n::integer as teller, (e.item ->> 'evidence_id')::uuid as id, e.item ? 'evidence_id' as named,
+                 bpm_core.evidence_identity(decode(e.item ->> 'sha256', 'hex'), e.item ->> 'object_key') as hash
+            from unnest(p_items) with ordinality t(items, n)
+           cross join lateral jsonb_array_elements(t.items) e(item)
+          offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_ids) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select distinct k.teller
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_tellers, v_named, v_ids) k(teller, named, id) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on true
+     where e.purged_at is not null or k.named and e.id is null);
+end
+$$;
+
+-- from 10_record/lock_subjects.sql
+-- Locks the subjects facts are told of, in order of type and key, those that are not there made first, unless every teller expects them to be there.
+-- Writes:   subject. Locks: subject: it is a shared parent, so instances and tasks are locked before.
+create or replace function bpm_core.lock_subjects(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.subject (tenant_id, id, subject_type, subject_key, created_at, updated_at)
+  select p_tenant_id, bpm_core.new_id(), f.subject_type, f.subject_key, p_now, p_now
+    from (select f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f
+           group by 1, 2 having bool_or(coalesce(f.expected_version, 0) = 0) order by 1, 2) f
+  on conflict do nothing;
+  perform 1
+     from (select p_tenant_id as tenant_id, f.* from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+    cross join lateral (
+      select
+        from bpm_core.subject s
+       where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
+         for no key update) s;
+end
+$$;
+
+-- from 10_record/outdated_facts.sql
+-- Which of those who tell facts expect another version of a subject than there is? As if they came one after the other: what an earlier item of this call
+-- writes counts. Subjects are locked.
+-- Returns:  integer[], the items.
+create or replace function bpm_core.outdated_facts(p_tenant_id text, p_facts bpm_core.told_fact[])
+returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_versions integer[];
+  v_outdated integer[] := array[]::integer[];
+  v_place    integer;
+  r_item     record;
+begin
+  if not exists (select from unnest(p_facts) f where f.expected_version is not null) then
+    return v_outdated;
+  end if;
+  v_versions := array(
+    select coalesce(s.lock_version, 0)
+      from (select p_tenant_id as tenant_id, f.*
+              from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+      left join lateral (select s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s on true
+     order by f.subject_type, f.subject_key);
+  for r_item in
+    select f.item, array_agg(f.place) as places, array_agg(f.expected_version) as expected
+      from (select f.item, f.expected_version, dense_rank() over (order by f.subject_type collate "C", f.subject_key collate "C")::integer as place
+              from unnest(p_facts) f) f
+     group by f.item
+     order by f.item
+  loop
+    if exists (select from unnest(r_item.places, r_item.expected) x(place, expected) where v_versions[x.place] <> x.expected) then
+      v_outdated := v_outdated || r_item.item;
+    else
+      foreach v_place in array array(select distinct x.place from unnest(r_item.places) x(place)) loop
+        v_versions[v_place] := v_versions[v_place] + 1;
+      end loop;
+    end if;
+  end loop;
+  return v_outdated;
 end
 $$;
 
@@ -648,6 +811,60 @@ begin
 end
 $$;
 
+-- from 10_record/record_fault.sql
+-- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.record_fault(p_record jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_facts jsonb := p_record -> 'facts';
+  v_fault text := bpm_core.evidence_fault(p_record -> 'evidence');
+  r_bad   record;
+begin
+  if v_fault is not null then
+    return v_fault;
+  elsif jsonb_typeof(v_facts) is distinct from 'array' then
+    return 'Facts must be a JSON array.';
+  elsif jsonb_array_length(v_facts) > 100 then
+    return format('%s facts at once; at most 100.', jsonb_array_length(v_facts));
+  end if;
+  select f.n, bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) as fault into r_bad
+    from jsonb_array_elements(v_facts) with ordinality f(fact, n)
+   where bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) is not null
+   order by f.n
+   limit 1;
+  if found then
+    return 'Fact ' || r_bad.n || ': ' || r_bad.fault;
+  end if;
+  select f.n into r_bad
+    from (select f.n, row_number() over (partition by f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name' order by f.n) as nth
+            from jsonb_array_elements(v_facts) with ordinality f(fact, n)) f
+   where f.nth > 1
+   order by f.n
+   limit 1;
+  if found then
+    return format('Fact %s says the same thing of the same subject again.', r_bad.n);
+  end if;
+  -- Values keep the caps and the wire forms of variables.
+  v_fault := bpm_core.variables_fault((select coalesce(jsonb_object_agg(f.n, f.fact -> 'value'), '{}') from jsonb_array_elements(v_facts) with ordinality f(fact, n)));
+  return replace(v_fault, 'Variable', 'Fact');
+end
+$$;
+
+-- from 10_record/record_of.sql
+-- What a result says for the record: its evidence and facts.
+-- Returns:  jsonb {evidence, facts}; null when it says nothing.
+create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]')),
+                '{"evidence": [], "facts": []}')
+$$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -691,6 +908,50 @@ begin
       from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
       left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
      order by k.n);
+end
+$$;
+
+-- from 10_record/store_facts.sql
+-- Writes facts: each supersedes what was said before under its name of its subject, also by an earlier item of this call. The subjects grow by one version
+-- per item that speaks of them. They are locked (lock_subjects).
+-- Writes:   subject, fact.
+create or replace function bpm_core.store_facts(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with told as materialized (
+    select f.*, bpm_core.new_id() as id, s.id as subject_id,
+           s.lock_version + dense_rank() over (partition by s.id order by f.item) as version
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_facts) f offset 0) f
+     cross join lateral (select s.id, s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s),
+  ordered as materialized (
+    select t.*, lead(t.id) over w as superseded_by, row_number() over w as nth
+      from told t
+    window w as (partition by t.subject_id, t.name order by t.item)),
+  grown as (
+    update bpm_core.subject s
+       set lock_version = t.version, updated_at = p_now
+      from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
+     where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  superseded as (
+    update bpm_core.fact f
+       set superseded_by = o.id
+      from ordered o
+     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+    returning f.id)
+  insert into bpm_core.fact (
+    tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
+  select o.tenant_id, o.id, o.subject_id, o.version, o.name, o.value, o.task_instance_id, o.attempt, o.review_id, o.evidence_ids, o.confirmed_by, o.superseded_by, p_now
+    from ordered o
+     -- The old ones make room in the index of current facts before the new ones come.
+   cross join (select count(*) from superseded) s
+   order by o.item, o.id;
 end
 $$;
 
@@ -16293,7 +16554,7 @@ begin
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
     select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
-     where a.variables is not null
+     where a.variables is not null and a.refusal is null
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
@@ -16345,11 +16606,11 @@ end
 $$;
 
 -- from 50_work/accept_user_task.sql
--- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
-create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -16373,7 +16634,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
@@ -16388,13 +16649,54 @@ begin
 end
 $$;
 
+-- from 50_work/admit_records.sql
+-- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
+-- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
+-- Writes:   subject. Locks: subject, then evidence for share.
+create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.answer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_standing bpm_core.answer[];
+  v_refused  integer[];
+begin
+  -- Those accept_answers will take: the first per token shown, under a lease.
+  v_standing := array(
+    select a.answer
+      from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
+              from unnest(p_answers) a
+             where a.variables is not null and a.refusal is null
+             order by a.task_id, a.fencing_token, a.item) a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+     order by (a.answer).item);
+  v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
+  return array(
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+               case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
+      from unnest(p_answers) a
+      left join lateral (select s.item, case when s.item = a.item then s.record end as record
+                           from unnest(v_standing) s where s.task_id = a.task_id and s.fencing_token = a.fencing_token) s on true
+     order by a.item);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
--- Tells a repeated answer from another one.
--- Returns:  bytea, sha256 over variables and result in canonical form.
-create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
+-- Tells a repeated answer from another one. What came with it for the record counts too.
+-- Returns:  bytea, sha256 over variables, result and record in canonical form.
+create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb, p_record jsonb default null)
 returns bytea
 language sql stable parallel safe
-as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
+as $$
+  select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, '') || coalesce(chr(31) || p_record::text, ''), 'UTF8'))
+$$;
 
 -- from 50_work/answer_outcome.sql
 -- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
@@ -16416,6 +16718,8 @@ begin
     return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
     return 'Rejected'::bpm.outcome;
+  elsif p_answer.refusal is not null then
+    return p_answer.refusal;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -16427,6 +16731,37 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/answer_user_task.sql
+-- Under the locks of instance and task: takes a person's answer with its evidence and facts, all or nothing.
+-- Returns:  accepted, as accept_user_task.
+-- Raises:   BP409 a subject is at another version than expected, or evidence was purged; and as accept_user_task.
+-- Writes:   as accept_user_task; evidence, result_evidence, subject, fact. Locks: subject, then evidence for share.
+create or replace function bpm_core.answer_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted;
+begin
+  if p_record is null then
+    return bpm_core.accept_user_task(p_task, p_variables, p_actor, null);
+  end if;
+  v_answers := array[row(1, p_task.id, p_task.fencing_token + 1, p_variables, null, bpm_core.answer_hash(p_variables, null, p_record), p_record, null)::bpm_core.answer];
+  if cardinality(bpm_core.refused_records(p_task.tenant_id, v_answers, v_now)) > 0 then
+    perform bpm_core.fail('BP409', bpm_core.record_trouble(p_task.tenant_id, p_task.id, p_record), jsonb_build_object('id', p_task.id), 'Look again, then answer again.');
+  end if;
+  v_accepted := bpm_core.accept_user_task(p_task, p_variables, p_actor, p_record);
+  perform bpm_core.keep_records(p_task.tenant_id, v_answers, v_now);
+  return v_accepted;
 end
 $$;
 
@@ -16977,9 +17312,11 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
+--           evidence or facts refused; else as complete_tasks.
 create or replace function bpm.complete_task(
-  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
+  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16989,16 +17326,19 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  r_done record;
+  r_done   record;
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
 begin
   select c.* into r_done
     from bpm.complete_tasks(
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
-        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
+        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end
+        || coalesce(v_record, '{}')),
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
+        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -17007,12 +17347,14 @@ $$;
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
+-- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status.
--- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
--- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
--- Locks:    workflow_instance, then task_instance, both sorted.
+--           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
+-- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
@@ -17028,11 +17370,21 @@ declare
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
+  v_recording boolean;
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_now := bpm_core.now();
+  v_recording := exists (select from unnest(v_answers) a where a.record is not null);
+  if v_recording then
+    v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+  end if;
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  if v_recording then
+    perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
+  end if;
   v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
   if cardinality(v_going) > 0 then
     perform bpm_core.continue_accepted(p_tenant_id, v_going);
@@ -17053,10 +17405,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
--- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
+create or replace function bpm.complete_user_task(
+  p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -17067,6 +17423,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
+  v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -17074,10 +17431,12 @@ begin
   p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  elsif v_record is not null and bpm_core.record_fault(v_record) is not null then
+    perform bpm_core.fail('BP422', bpm_core.record_fault(v_record));
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
-    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -17513,9 +17872,9 @@ end
 $$;
 
 -- from 50_work/is_completed_by.sql
--- Did this person complete this user task before, with the same variables?
+-- Did this person complete this user task before, with the same variables, evidence and facts?
 -- Returns:  boolean.
-create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb, p_record jsonb)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -17529,7 +17888,55 @@ begin
       from bpm_core.task_instance t
       join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
-       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null, p_record));
+end
+$$;
+
+-- from 50_work/keep_records.sql
+-- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
+-- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
+-- Writes:   evidence, result_evidence, subject, fact.
+create or replace function bpm_core.keep_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_kept   bpm_core.kept_record[];
+  v_pieces uuid[];
+begin
+  -- Accepted: its result is there. first: where its evidence begins among that of all.
+  v_kept := array(
+    select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
+               sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+     cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
+                          where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt offset 0) r
+     where t.state = 'Completed' and t.fencing_token = a.fencing_token and r.verdict = 'Accepted' and r.content_hash = a.content_hash
+     order by a.item);
+  v_pieces := bpm_core.store_evidence(p_tenant_id, (
+    select coalesce(jsonb_agg(e.piece order by k.item, e.n), '[]')
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'evidence') with ordinality e(piece, n)));
+  if array_position(v_pieces, null) is not null then
+    perform bpm_core.fail('BP503', 'Evidence was purged at the same moment.', null, 'Repeat the call; nothing was changed.');
+  end if;
+  insert into bpm_core.result_evidence (tenant_id, task_instance_id, attempt, evidence_id)
+  select distinct p_tenant_id, k.task_id, k.attempt, v_pieces[k.first + n]
+    from unnest(v_kept) k
+   cross join lateral generate_series(1, jsonb_array_length(k.record -> 'evidence')) n;
+  perform bpm_core.store_facts(p_tenant_id, array(
+    select row(k.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', bpm_core.decode_variables(jsonb_build_object('v', f.fact -> 'value')) -> 'v', null,
+               array(select distinct v_pieces[k.first + 1 + e::integer] from jsonb_array_elements_text(nullif(f.fact -> 'evidence', 'null')) e),
+               k.task_id, k.attempt, null, k.confirmed_by)::bpm_core.told_fact
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'facts') with ordinality f(fact, n)
+     order by k.item, f.n), p_now);
 end
 $$;
 
@@ -17865,7 +18272,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -17874,17 +18281,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                     when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
+              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
@@ -17983,7 +18392,7 @@ begin
       perform bpm_core.fail('BP410', format('The lease of %s %s is lost: it ran out, or another claim holds it.', p_what, p_id), v_detail,
         'Do not apply the work; claim again. Extend the lease in time for long work.');
     when 'Conflict' then
-      perform bpm_core.fail('BP409', format('The %s %s was answered before, with something else.', p_what, p_id), v_detail);
+      perform bpm_core.fail('BP409', coalesce(p_reason, format('The %s %s was answered before, with something else.', p_what, p_id)), v_detail);
     when 'Rejected' then
       perform bpm_core.fail('BP422', coalesce(p_reason, format('The answer for %s %s was refused.', p_what, p_id)), v_detail);
     when 'Suspended' then
@@ -17991,6 +18400,35 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/record_trouble.sql
+-- Why the evidence and facts of an answer were refused, in words, for the single forms: the task is as it was.
+-- Returns:  text; null when it was not because of them.
+create or replace function bpm_core.record_trouble(p_tenant_id text, p_task_id uuid, p_record jsonb)
+returns text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_trouble text := case when p_record is not null then bpm_core.record_fault(p_record) end;
+begin
+  if p_record is null or v_trouble is not null
+     or exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state not in ('Executing', 'Ready')) then
+    return v_trouble;
+  elsif cardinality(bpm_core.lock_evidence(p_tenant_id, array[p_record -> 'evidence'])) > 0 then
+    return 'Evidence was purged or is not there; nothing new may refer to it.';
+  end if;
+  select format('Subject %s %s is at version %s, not %s.', f.subject_type, f.subject_key, coalesce(s.lock_version, 0), f.expected_version) into v_trouble
+    from unnest(bpm_core.told_facts(array[row(1, null, null, null, null, null, p_record, null)::bpm_core.answer])) f
+    left join bpm_core.subject s on s.tenant_id = p_tenant_id and s.subject_type = f.subject_type and s.subject_key = f.subject_key
+   where f.expected_version <> coalesce(s.lock_version, 0)
+   limit 1;
+  return v_trouble;
 end
 $$;
 
@@ -18038,6 +18476,29 @@ begin
   perform bpm_core.continue_accepted(r_task.tenant_id, array[
     row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
   return true;
+end
+$$;
+
+-- from 50_work/refused_records.sql
+-- Which of these answers tell of evidence nothing new may refer to, or of a subject that is at another version than they expect?
+-- Returns:  integer[], their items.
+-- Writes:   subject, where it was not there. Locks: subject, then evidence for share.
+create or replace function bpm_core.refused_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_facts  bpm_core.told_fact[] := bpm_core.told_facts(p_answers);
+  v_purged integer[];
+begin
+  perform bpm_core.lock_subjects(p_tenant_id, v_facts, p_now);
+  v_purged := array(
+    select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
+  return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
 end
 $$;
 
@@ -18516,6 +18977,22 @@ begin
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
   return v_result;
 end
+$$;
+
+-- from 50_work/told_facts.sql
+-- The facts that come with answers, one row each; evidence_ids is left empty.
+-- Returns:  told_fact[].
+create or replace function bpm_core.told_facts(p_answers bpm_core.answer[])
+returns bpm_core.told_fact[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select row(a.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', f.fact -> 'value', (f.fact ->> 'expected_version')::integer, '{}',
+               null, null, null, null)::bpm_core.told_fact
+      from unnest(p_answers) a
+     cross join lateral jsonb_array_elements(a.record -> 'facts') with ordinality f(fact, n)
+     order by a.item, f.n)
 $$;
 
 -- from 50_work/unclaim_user_task.sql
@@ -22229,6 +22706,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),

@@ -9,6 +9,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
