@@ -160,7 +160,7 @@ select set_eq(
     ('instance'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('dead_letter'),
     ('approval'),
-    ('command')$$,
+    ('command'), ('unknown_command'), ('destination')$$,
   'the public views are those promised');
 
 select * from finish();
