@@ -267,11 +267,15 @@ create table bpm_core.process_workflow_binding (
   position            integer not null,
   depends_on          text[] not null default '{}',
   start_condition     jsonpath,
+  condition_tree      jsonb,
+  condition_source    text,
   primary key (tenant_id, process_version_id, binding_key),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
-  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  check (num_nonnulls(start_condition, condition_tree) = (condition_source is not null)::integer)
 );
 comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
+comment on column bpm_core.process_workflow_binding.start_condition is 'Over the process variables: true begins the workflow, false skips it. As with flows: a jsonpath, or where that cannot say it condition_tree; condition_source is what was written.';
 
 create table bpm_core.destination (
   tenant_id          text collate "C" not null default '',

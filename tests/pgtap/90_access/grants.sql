@@ -101,7 +101,7 @@ select is_empty(
   'every public view is a security barrier of bpm_owner and asks for the tenants of its reader');
 select set_eq(
   $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
-  $$values ('instance'), ('task'), ('execution'), ('history'), ('incident'), ('approval'), ('command'), ('compensation'), ('timer'), ('message'), ('signal'), ('start_event'), ('dead_letter'), ('definition')$$,
+  $$values ('instance'), ('workflow'), ('task'), ('execution'), ('history'), ('incident'), ('approval'), ('command'), ('compensation'), ('timer'), ('message'), ('signal'), ('start_event'), ('dead_letter'), ('definition')$$,
   'the public views are those promised');
 
 select * from finish();
