@@ -20,7 +20,7 @@ create table bpm_core.setting (
 comment on table bpm_core.setting is 'Engine settings that differ from their default. Set by bpm.set_setting, read by bpm_core.setting_*.';
 
 create table bpm_core.tenant (
-  tenant_id  text collate "C" primary key check (length(tenant_id) <= 200),
+  tenant_id  text collate "C" primary key check (tenant_id ~ '^[^%[:cntrl:]]{0,200}$'),
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
@@ -109,11 +109,81 @@ create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_i
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
 
+create table bpm_core.evidence (
+  tenant_id     text collate "C" not null default '',
+  id            uuid not null,
+  identity_hash bytea not null check (length(identity_hash) = 32),
+  object_key    text collate "C" check (length(object_key) between 1 and 1024),
+  sha256        bytea not null check (length(sha256) = 32),
+  mime          text,
+  size_bytes    bigint check (size_bytes >= 0),
+  occurred_at   timestamptz,
+  created_by    text not null,
+  created_at    timestamptz not null,
+  purged_at     timestamptz,
+  purged_by     text,
+  primary key (tenant_id, id),
+  unique (identity_hash, tenant_id),
+  check ((purged_at is null) = (object_key is not null)),
+  check ((purged_at is null) = (purged_by is null))
+);
+comment on table bpm_core.evidence is 'What proves something, as metadata; the object itself lies in a store of its own. Never updated but for the purge, which leaves a tombstone with the hash.';
+comment on column bpm_core.evidence.identity_hash is 'sha256 over the hash of the content and the object key: the same object is kept once, and known again after it was purged.';
+comment on column bpm_core.evidence.object_key is 'Where the object lies: a key or an address, never with a credential. Cleared by the purge: a key can tell of a person.';
+
+create table bpm_core.subject (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  subject_type text collate "C" not null check (length(subject_type) between 1 and 200),
+  subject_key  text collate "C" not null check (length(subject_key) between 1 and 300),
+  lock_version integer not null default 0 check (lock_version >= 0),
+  created_at   timestamptz not null,
+  updated_at   timestamptz not null,
+  primary key (tenant_id, id),
+  unique (subject_key, subject_type, tenant_id)
+) with (fillfactor = 85);
+comment on table bpm_core.subject is 'What facts are about: a shipment, an order, a customer. Its state is its current facts.';
+comment on column bpm_core.subject.lock_version is 'Grows by one with every accepted result or approved review that writes facts about it.';
+
+create table bpm_core.fact (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  subject_id       uuid not null,
+  subject_version  integer not null check (subject_version > 0),
+  name             text collate "C" not null check (length(name) between 1 and 200),
+  value            jsonb not null,
+  task_instance_id uuid,
+  attempt          integer,
+  review_id        uuid,
+  evidence_ids     uuid[] not null default '{}',
+  confirmed_by     text not null,
+  superseded_by    uuid,
+  at               timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, subject_id) references bpm_core.subject,
+  foreign key (tenant_id, superseded_by) references bpm_core.fact,
+  check ((task_instance_id is null) = (attempt is null)),
+  check (task_instance_id is not null or review_id is not null),
+  check (superseded_by <> id)
+);
+create unique index fact_current on bpm_core.fact (subject_id, name, tenant_id) where superseded_by is null;
+create index fact_of_subject on bpm_core.fact (subject_id, at);
+create index fact_of_result on bpm_core.fact (task_instance_id, attempt);
+create index fact_of_successor on bpm_core.fact (superseded_by) where superseded_by is not null;
+comment on table bpm_core.fact is 'What is true of a subject, and how we know: from which accepted result or approved review, with which evidence. Append-only; superseded_by is set once.';
+comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
+comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
+
+-- A fact as it was told, and by what: an accepted result or an approved review. item tells those told together.
+create type bpm_core.told_fact as (
+  item integer, subject_type text, subject_key text, name text, value jsonb, expected_version integer, evidence_ids uuid[],
+  task_instance_id uuid, attempt integer, review_id uuid, confirmed_by text);
+
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
 -- As in 40_flow, no index but the primary keys begins with tenant_id.
 
-create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
+create type bpm_core.version_status as enum ('Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
@@ -146,13 +216,15 @@ create table bpm_core.role_version (
   version          integer not null check (version > 0),
   status           bpm_core.version_status not null,
   content_hash     bytea not null,
-  responsibilities jsonb not null default '{}',
+  responsibilities jsonb not null default '[]' check (jsonb_typeof(responsibilities) = 'array'),
+  policy           jsonb not null default '{}' check (jsonb_typeof(policy) = 'object'),
+  capabilities     jsonb not null default '[]' check (jsonb_typeof(capabilities) = 'array'),
+  context_profile  jsonb not null default '{}' check (jsonb_typeof(context_profile) = 'object'),
   created_by       text not null,
-  published_at     timestamptz,
+  published_at     timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.role_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.role_definition
 );
 alter table bpm_core.role_definition add foreign key (tenant_id, published_version_id) references bpm_core.role_version;
 comment on table bpm_core.role_version is 'Responsibilities, policy, capabilities and context profile of an owner role; no model or provider names.';
@@ -187,11 +259,10 @@ create table bpm_core.task_version (
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
   created_by        text not null,
-  published_at      timestamptz,
+  published_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.task_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.task_definition
 );
 alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
 comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
@@ -221,12 +292,11 @@ create table bpm_core.workflow_version (
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
-  published_at          timestamptz,
+  published_at          timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
-  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version
 );
 alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
 comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
@@ -363,11 +433,10 @@ create table bpm_core.process_version (
   content_hash  bytea not null,
   name          text,
   created_by    text not null,
-  published_at  timestamptz,
+  published_at  timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.process_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.process_definition
 );
 alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
 
@@ -379,15 +448,20 @@ create table bpm_core.process_workflow_binding (
   position            integer not null,
   depends_on          text[] not null default '{}',
   start_condition     jsonpath,
-  condition_tree      jsonb,
-  condition_source    text,
+  start_tree          jsonb,
+  start_source        text,
   primary key (tenant_id, process_version_id, binding_key),
+  unique (process_version_id, position, tenant_id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
-  check (num_nonnulls(start_condition, condition_tree) = (condition_source is not null)::integer)
+  check (start_condition is null or start_tree is null),
+  check ((start_source is null) = (start_condition is null and start_tree is null))
 );
-comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
-comment on column bpm_core.process_workflow_binding.start_condition is 'Over the process variables: true begins the workflow, false skips it. As with flows: a jsonpath, or where that cannot say it condition_tree; condition_source is what was written.';
+comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main. Written with the version, never changed.';
+comment on column bpm_core.process_workflow_binding.depends_on is 'The bindings that have to be completed (or skipped) before this one starts; none: it starts with the process.';
+comment on column bpm_core.process_workflow_binding.start_condition is 'Strict jsonpath predicate over the variables of the process, as in workflow_flow; null: see start_tree, and without that always true. Undecidable is never false.';
+comment on column bpm_core.process_workflow_binding.start_tree is 'What jsonpath cannot say, for evaluate_condition.';
+comment on column bpm_core.process_workflow_binding.start_source is 'The condition as it was written.';
 
 create table bpm_core.destination (
   tenant_id          text collate "C" not null default '',
@@ -505,6 +579,27 @@ create type bpm_core.draft_flow as (
   condition_tree   jsonb
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
+
+-- A node pinned to a task version that is not the published one of its type, with what it gets from there.
+create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval);
+
+-- A binding of a process on its way to process_workflow_binding; problem: what is wrong with its start condition.
+create type bpm_core.draft_binding as (
+  item                integer,
+  binding_key         text,
+  workflow            text,
+  version             integer,
+  position            integer,
+  depends_on          text[],
+  start_source        text,
+  start_condition     jsonpath,
+  start_tree          jsonb,
+  problem             text,
+  definition_id       uuid,
+  archived            boolean,
+  workflow_version_id uuid,
+  starts              text[]
+);
 
 create type bpm_core.expression_token as (
   kind  text,
@@ -1112,8 +1207,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.
@@ -1200,6 +1299,31 @@ create table bpm_core.result (
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+
+create table bpm_core.task_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  evidence_id      uuid not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, evidence_id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
+comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
+
+create table bpm_core.result_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  evidence_id      uuid not null,
+  primary key (tenant_id, task_instance_id, attempt, evidence_id),
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
+comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',

@@ -15,15 +15,15 @@ declare
 begin
   if p_binding.start_condition is not null then
     v_verdict := jsonb_path_match(p_variables, p_binding.start_condition, '{}', true);
-  elsif p_binding.condition_tree is not null then
-    v_verdict := bpm_core.evaluate_condition(p_binding.condition_tree, p_variables);
+  elsif p_binding.start_tree is not null then
+    v_verdict := bpm_core.evaluate_condition(p_binding.start_tree, p_variables);
   end if;
   fate := case when not v_verdict then 'Skip' when v_verdict and p_node_id is not null then 'Begin' else 'Stop' end;
   if v_verdict is null then
     code := 'StartUndecidable';
-    message := format('Workflow %s: the condition %s of its start cannot be decided.', p_binding.binding_key, p_binding.condition_source);
-    detail := jsonb_build_object('binding', p_binding.binding_key, 'condition', p_binding.condition_source,
-                                 'seen', bpm_core.describe_condition(p_binding.condition_source, p_variables));
+    message := format('Workflow %s: the condition %s of its start cannot be decided.', p_binding.binding_key, p_binding.start_source);
+    detail := jsonb_build_object('binding', p_binding.binding_key, 'condition', p_binding.start_source,
+                                 'seen', bpm_core.describe_condition(p_binding.start_source, p_variables));
   elsif fate = 'Stop' then
     code := 'WorkflowNotStartable';
     message := format('Workflow %s has no plain start event, so it can only be the first of its process.', p_binding.binding_key);

@@ -21,7 +21,7 @@ begin
             union all
             select null, false, b.position,
                    jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
-                                      'start_condition', b.condition_source, 'status', null)
+                                      'start_condition', b.start_source, 'status', null)
               from bpm_core.process_instance p
               join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
               join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id

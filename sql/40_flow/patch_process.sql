@@ -1,7 +1,8 @@
 -- Under the locks of it and all its workflows: patches the variables of a process of several by hand. History tells of it at the workflow that began first;
 -- workflows that wait for conditions ask them again.
--- Returns:  boolean, whether it did: false if it has only one workflow, or has ended. Writes: process_instance, history_event, audit_event, inbox.
-create or replace function bpm_core.patch_process(p_tenant_id text, p_process_instance_id uuid, p_variables jsonb, p_actor text)
+-- p_expected: as of bpm.set_variables.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or has ended. Raises: BP409 a variable is not as expected. Writes: process_instance, history_event, audit_event, inbox.
+create or replace function bpm_core.patch_process(p_tenant_id text, p_process_instance_id uuid, p_variables jsonb, p_expected jsonb, p_actor text)
 returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,10 @@ as $$
 declare
   v_now timestamptz := bpm_core.now();
 begin
+  if p_expected is not null then
+    perform bpm_core.check_expected(
+      (select p.variables from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id), p_expected);
+  end if;
   update bpm_core.process_instance p
      set variables = p.variables || p_variables, version = p.version + 1, updated_at = v_now
    where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended');

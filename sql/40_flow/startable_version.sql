@@ -19,7 +19,7 @@ begin
         and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.condition_source is not null) over () as is_several
+     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
        from bpm_core.process_workflow_binding b
       where b.tenant_id = v.tenant_id and b.process_version_id = v.id
       order by b.depends_on <> '{}', b.position

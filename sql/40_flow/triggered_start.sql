@@ -20,7 +20,7 @@ begin
   v_start.token_id := bpm_core.new_id();
   v_start.cause := p_cause;
   select b.workflow_version_id, w.owner_role_version_id, b.is_several into v_start.workflow_version_id, v_start.role_version_id, v_start.is_several
-    from (select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.condition_source is not null) over () as is_several
+    from (select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
            order by b.depends_on <> '{}', b.position

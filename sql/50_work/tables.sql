@@ -15,8 +15,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.
@@ -103,6 +107,31 @@ create table bpm_core.result (
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+
+create table bpm_core.task_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  evidence_id      uuid not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, evidence_id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
+comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
+
+create table bpm_core.result_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  evidence_id      uuid not null,
+  primary key (tenant_id, task_instance_id, attempt, evidence_id),
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
+comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',

@@ -43,7 +43,7 @@ as $$
   union all
   select 'I-11', 'process_instance', p.id::text, 'one of several workflows that does not know it, or the other way round', jsonb_build_object('ended_bindings', p.ended_bindings)
     from bpm_core.process_instance p
-    join (select b.process_version_id, bool_or(b.binding_key <> 'main' or b.condition_source is not null) as is_several
+    join (select b.process_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
             from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id group by b.process_version_id) b on b.process_version_id = p.process_version_id
    where p.tenant_id = p_tenant_id and (p.ended_bindings is not null) <> b.is_several
   union all

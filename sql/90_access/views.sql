@@ -9,6 +9,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
@@ -20,6 +21,7 @@ values
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('apply_approval_effects', false, true, true),
+  ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
@@ -62,7 +64,14 @@ values
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('publish_process', false, false, false),
+  ('publish_role', false, false, false),
   ('publish_task', false, false, false),
+  ('publish_workflow', false, false, false),
+  ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
-  ('set_setting', false, false, false);
+  ('resume_tenant', false, false, false),
+  ('revoke_access', false, false, false),
+  ('set_setting', false, false, false),
+  ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
