@@ -12,7 +12,7 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with poison as materialized (
-    select case r.target_kind when 'ProcessInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
+    select case when r.target_kind <> 'WorkflowInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
            bpm_core.new_id() as incident_id from unnest(p_rows) r),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
