@@ -10635,6 +10635,7 @@ $$;
 
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
 -- Writes:   business_case, process_instance, workflow_instance, token, history_event.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
@@ -10647,13 +10648,14 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id
+    select s.*, c.id as case_id, c.state as case_state
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
@@ -10674,9 +10676,13 @@ begin
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
-    into v_leaving
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item),
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
+    into v_leaving, v_closed
     from born b;
+  if v_closed is not null then
+    perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
+  end if;
   return v_leaving;
 end
 $$;
@@ -13495,6 +13501,35 @@ as $$
     from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
 $$;
 
+-- from 40_flow/reopen_cases.sql
+-- Opens business cases again under whose key something starts.
+-- Writes:   business_case, audit_event. Locks: business_case.
+create or replace function bpm_core.reopen_cases(p_tenant_id text, p_cases uuid[], p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_case record;
+begin
+  perform 1
+     from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.business_case c where c.tenant_id = k.tenant_id and c.id = k.id for no key update) c;
+  for r_case in
+    update bpm_core.business_case c
+       set state = 'Open', lock_version = c.lock_version + 1
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) offset 0) k
+     where c.tenant_id = k.tenant_id and c.id = k.id and c.state = 'Closed'
+    returning c.id, c.lock_version
+  loop
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version, 'something started under its key');
+  end loop;
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -16188,10 +16223,10 @@ end
 $$;
 
 -- from 50_work/discard_dead_letter.sql
--- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
+-- Closes a dead letter without doing its work again. The incident stays open: the token still stands there. An event is ignored so.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
 -- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
--- Writes:   dead_letter, audit_event.
+-- Writes:   dead_letter, audit_event; event, routing_decision. Locks: event, then dead_letter.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -16201,11 +16236,16 @@ as $$
 declare
   v_actor text;
   v_state bpm_core.dead_letter_state;
+  v_event uuid;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   if length(p_reason) > 4000 then
     perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+  select d.event_id into v_event from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+  if v_event is not null then
+    perform from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = v_event for no key update;
   end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
@@ -16216,6 +16256,9 @@ begin
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = v_actor, closed_at = bpm_core.now()
      where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+    if v_event is not null then
+      perform bpm_core.ignore_failed_event(p_tenant_id, v_event, v_actor, p_reason);
+    end if;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'DiscardDeadLetter', 'dead_letter', p_dead_letter_id::text, null, p_reason);
   end if;
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -17160,10 +17203,10 @@ end
 $$;
 
 -- from 50_work/requeue_dead_letter.sql
--- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try, an event fresh attempts; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
--- Writes:   as resolve_incident.
+-- Writes:   as resolve_incident; of an event as requeue_event.
 create or replace function bpm.requeue_dead_letter(p_dead_letter_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -17186,6 +17229,14 @@ begin
     perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
+  end if;
+  if r_letter.kind = 'Event' then
+    if p_attempts is null or p_attempts not between 1 and 1000 then
+      perform bpm_core.fail('BP422', 'Attempts must be 1 to 1000.', jsonb_build_object('attempts', p_attempts));
+    end if;
+    perform bpm_core.requeue_event(r_letter, bpm_core.acting_as(p_tenant_id, p_actor));
+    return query select p_dead_letter_id, 'Done'::bpm.outcome;
+    return;
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -18785,6 +18836,1443 @@ begin
 end
 $$;
 
+-- from 75_intake/accept_event.sql
+-- Accepts one event. The single form of accept_events: commit, then acknowledge; an error is never an acknowledgement.
+-- p_session_id: the account, mailbox, shop or device it came over. p_thread_id: what events keep their order in.
+-- Returns:  one row: event_id, is_new (false: accepted before, the first answer), dispatch_state.
+-- Raises:   BP409 the key was used for another content, BP422 payload, time or evidence refused; else as accept_events.
+create or replace function bpm.accept_event(
+  p_channel text, p_provider_event_id text, p_type text, p_payload jsonb default '{}', p_session_id text default '', p_thread_id text default null,
+  p_occurred_at timestamptz default null, p_evidence jsonb default null, p_tenant_id text default '')
+returns table (event_id uuid, is_new boolean, dispatch_state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_done record;
+begin
+  select a.* into r_done
+    from bpm.accept_events(
+      jsonb_build_array(jsonb_build_object(
+        'channel', p_channel, 'provider_event_id', p_provider_event_id, 'type', p_type, 'payload', p_payload, 'session_id', p_session_id,
+        'thread_id', p_thread_id, 'occurred_at', p_occurred_at, 'evidence', p_evidence)), p_tenant_id) a;
+  if r_done.outcome <> 'Done' then
+    perform bpm_core.fail(case r_done.outcome when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      jsonb_build_object('channel', p_channel, 'provider_event_id', left(p_provider_event_id, 300), 'outcome', r_done.outcome),
+      case r_done.outcome when 'Conflict' then 'The provider has given two events one id. See the view bpm.event.' end);
+  end if;
+  return query select r_done.event_id, r_done.is_new, r_done.dispatch_state;
+end
+$$;
+
+-- from 75_intake/accept_events.sql
+-- Accepts events as their providers sent them, each key (channel, session_id, provider_event_id) once; tick dispatches them by the rules.
+-- Commit, then acknowledge to the provider; an error, a lost connection or a failed commit is never an acknowledgement: let the provider send again.
+-- p_items: [{"channel", "provider_event_id", "type", "payload": {…}, "session_id", "thread_id", "occurred_at", "evidence": […]}], at most 1,000.
+-- Returns:  one row per item: item (from 1), event_id, is_new (false: accepted before, the first answer), dispatch_state, outcome (Done; Conflict: the key was
+--           used for another content; Rejected), message (why not).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   event, evidence, event_evidence. Locks: the keys, by inserting them sorted; a concurrent caller with the same key is waited for.
+-- Source:   tenant-scoped design, transaction cookbook, "Accept event".
+create or replace function bpm.accept_events(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, event_id uuid, is_new boolean, dispatch_state text, outcome bpm.outcome, message text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_events bpm_core.incoming_event[];
+  v_new    uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_events := bpm_core.parse_events(p_items, v_now);
+  v_new := bpm_core.insert_events(p_tenant_id, v_events, v_now);
+  -- A statement after the insert, which may have waited for others with the same key: it sees what they committed.
+  return query
+  select i.item,
+         case when i.outcome is null and e.content_hash = i.content_hash then e.id end,
+         i.outcome is null and i.id = any (v_new),
+         case when i.outcome is null and e.content_hash = i.content_hash then e.dispatch_state::text end,
+         coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
+         coalesce(i.message, case when e.content_hash <> i.content_hash
+                                  then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
+    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    left join lateral (
+      select e.id, e.content_hash, e.dispatch_state
+        from bpm_core.event e
+       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
+      offset 0) e on true
+   order by i.item;
+end
+$$;
+
+-- from 75_intake/action_fault.sql
+-- Can this action be carried out, as far as it can be told without looking?
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.action_fault(p_action jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_action constant text := p_action ->> 'action';
+begin
+  return case
+    when v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore')
+      then 'The actions of a decision are StartProcess, Correlate, Attach and Ignore.'
+    when v_action = 'StartProcess' and not p_action ? 'process_code' then 'StartProcess needs a process_code.'
+    when v_action = 'Correlate' and not (p_action ? 'message_name' and p_action ?| array['correlation_key', 'business_key'])
+      then 'Correlate needs a message_name, and a correlation_key or business_key.'
+    when v_action = 'Attach' and not p_action ?| array['business_key', 'process_instance_ids', 'task_ids']
+      then 'Attach needs a business_key, process_instance_ids or task_ids.'
+    when v_action = 'Attach' and p_action ? 'message_name' and not p_action ?| array['correlation_key', 'business_key']
+      then 'A message needs a correlation_key or business_key.'
+    when v_action = 'Ignore' and p_action - 'action' <> '{}' then 'Ignore takes nothing else.'
+    when v_action = 'StartProcess' and p_action ?| array['message_name', 'correlation_key', 'ttl_seconds', 'process_instance_ids', 'task_ids']
+      then 'StartProcess takes process_code, version, business_key, variables.'
+    when v_action = 'Correlate' and p_action ?| array['process_code', 'version', 'process_instance_ids', 'task_ids']
+      then 'Correlate takes message_name, correlation_key, business_key, variables, ttl_seconds.'
+    when v_action = 'Attach' and (p_action ? 'version' or not p_action ? 'message_name' and p_action ?| array['variables', 'correlation_key', 'ttl_seconds'])
+      then 'Attach takes business_key, process_code, process_instance_ids, task_ids; with a message_name also correlation_key, variables, ttl_seconds.'
+    when p_action ? 'variables' then bpm_core.variables_fault(p_action -> 'variables') end;
+end
+$$;
+
+-- from 75_intake/action_shape_fault.sql
+-- Are the types of an action's parts wrong?
+create or replace function bpm_core.action_shape_fault(p_action jsonb)
+returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+           select
+             from jsonb_each(p_action) a
+            where case
+                    when a.key = 'version' then a.value::text !~ '^[0-9]{1,9}$'
+                    when a.key = 'ttl_seconds' then a.value::text !~ '^[0-9]{1,8}(\.[0-9]{1,6})?$' or a.value::text::numeric > 31536000
+                    when a.key = 'variables' then jsonb_typeof(a.value) <> 'object'
+                    when a.key in ('process_instance_ids', 'task_ids') then case when jsonb_typeof(a.value) <> 'array' then true
+                      else jsonb_array_length(a.value) not between 1 and 1000
+                           or exists (select from jsonb_array_elements_text(a.value) i(id)
+                                       where coalesce(i.id, '') !~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$') end
+                    else jsonb_typeof(a.value) <> 'string' or length(a.value #>> '{}') not between 1 and 300 end)
+$$;
+
+-- from 75_intake/carry_out_plans.sql
+-- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
+-- cannot be carried out as a whole is not begun.
+-- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- Returns:  event_refusal[], for the events that were left as they are.
+-- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
+-- Locks:    message keys; instances of receivers by skip locked.
+create or replace function bpm_core.carry_out_plans(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
+returns bpm_core.event_refusal[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actions bpm_core.event_action[] := bpm_core.read_actions(p_tenant_id, p_plans);
+  v_starts  bpm_core.start[];
+  v_keys    bigint[];
+  v_busy    bigint[] := '{}'::bigint[];
+  v_refused bpm_core.event_refusal[];
+  v_plans   bpm_core.event_plan[] := p_plans;
+  v_events  uuid[];
+begin
+  v_starts := bpm_core.event_starts(p_tenant_id, v_actions);
+  v_keys := array(select bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) from unnest(v_actions) a where a.message_name is not null);
+  if cardinality(v_keys) > 0 then
+    if p_may_wait then
+      perform bpm_core.lock_message_keys(v_keys);
+    else
+      v_busy := bpm_core.try_message_keys(v_keys);
+    end if;
+  end if;
+  v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  if cardinality(v_refused) > 0 then
+    v_events := array(select r.event_id from unnest(v_refused) r);
+    v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));
+    v_actions := array(select a from unnest(v_actions) a where a.event_id <> all (v_events));
+    v_plans := array(select p from unnest(p_plans) p where (p.event).id <> all (v_events));
+  end if;
+  if cardinality(v_plans) > 0 then
+    if cardinality(v_starts) > 0 then
+      perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, p_actor, p_now));
+    end if;
+    perform bpm_core.record_decisions(p_tenant_id, v_plans, v_actions, p_now);
+    perform bpm_core.link_instances(p_tenant_id, v_actions, v_starts, p_now);
+    if cardinality(v_keys) > 0 then
+      perform bpm_core.send_event_messages(p_tenant_id, v_actions, p_now);
+    end if;
+    perform bpm_core.wake_threads(p_tenant_id, v_plans, p_now);
+  end if;
+  return v_refused;
+end
+$$;
+
+-- from 75_intake/check_decided.sql
+-- Was this decided of an event that is decided already?
+-- Raises:   BP409 something else was.
+create or replace function bpm_core.check_decided(p_event bpm_core.event, p_actions jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_decision bpm_core.routing_decision;
+begin
+  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
+   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
+    perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
+      jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),
+      'See the view bpm.routing_decision.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_event_items.sql
+-- The shape of the items of accept_events.
+-- Raises:   BP400 not an array of objects, unknown key, wrong type or length of a key. BP429 over 1,000.
+create or replace function bpm_core.check_event_items(p_items jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['channel', 'session_id', 'thread_id', 'provider_event_id', 'type', 'payload', 'occurred_at', 'evidence'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    perform bpm_core.fail('BP400', 'The items must be a JSON array.', null, format('Pass an array of objects with %s.', array_to_string(v_keys, ', ')));
+  elsif jsonb_array_length(p_items) > 1000 then
+    perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_path_exists(i.item, 'strict $.keyvalue() ? (@.key != "payload" && @.key != "evidence" && @.value.type() != "string" && @.value.type() != "null")')
+                   or coalesce(jsonb_typeof(i.item -> 'evidence'), 'null') not in ('array', 'null')
+                   or coalesce(octet_length(i.item ->> 'channel'), 0) not between 1 and 100
+                   or coalesce(octet_length(i.item ->> 'provider_event_id'), 0) not between 1 and 300
+                   or coalesce(octet_length(i.item ->> 'type'), 0) not between 1 and 200
+                   or octet_length(i.item ->> 'session_id') > 200
+                   or octet_length(i.item ->> 'thread_id') not between 1 and 300 end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'All are texts but payload (an object) and evidence (an array). channel has 1 to 100 bytes, provider_event_id 1 to 300, type 1 to 200, session_id at most 200, thread_id 1 to 300.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_rule.sql
+-- Is this a routing rule that can be followed?
+-- Raises:   BP400 ill-formed texts, BP422 what its action needs is missing or not there, what it has no use for is given.
+create or replace function bpm_core.check_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action constant text := p_rule.action;
+  v_fault  text;
+begin
+  if coalesce(length(btrim(p_rule.code)), 0) not between 1 and 200 or coalesce(octet_length(p_rule.event_type), 0) not between 1 and 200
+     or octet_length(p_rule.channel) not between 1 and 100 or length(p_rule.message_name) not between 1 and 300 or length(p_rule.process_code) not between 1 and 300
+     or length(p_rule.reason) > 4000 or p_rule.priority is null then
+    perform bpm_core.fail('BP400', 'The code of a rule has 1 to 200 characters, event type and channel 1 to 200 and 100 bytes, message name and process code 1 to 300 characters, the reason at most 4000; the priority is a number.');
+  elsif p_rule.event_type ~ '\*' and p_rule.event_type !~ '^([^*]+\.)?\*$' then
+    v_fault := 'A star stands alone or after a dot at the end of an event type: order.*, *.';
+  elsif v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore', 'AskHuman', 'Outside') then
+    v_fault := format('%L is no action; there are StartProcess, Correlate, Attach, Ignore, AskHuman, Outside.', left(v_action, 100));
+  elsif (p_rule.process_code is not null) and v_action not in ('StartProcess', 'Attach') or p_rule.process_code is null and v_action = 'StartProcess' then
+    v_fault := 'A process code belongs to StartProcess, which needs it, and to Attach.';
+  elsif p_rule.message_name is not null and v_action not in ('Correlate', 'Attach') or p_rule.message_name is null and v_action = 'Correlate' then
+    v_fault := 'A message name belongs to Correlate, which needs it, and to Attach.';
+  elsif p_rule.correlation_path is not null and p_rule.message_name is null then
+    v_fault := 'A correlation path belongs to a message name.';
+  elsif v_action = 'Correlate' and num_nonnulls(p_rule.correlation_path, p_rule.business_key_path) = 0 then
+    v_fault := 'Correlate needs a correlation path, or a business key path to take its place.';
+  elsif v_action = 'Attach' and p_rule.business_key_path is null then
+    v_fault := 'Attach needs a business key path: it finds the instances of that business case.';
+  elsif v_action in ('Ignore', 'AskHuman', 'Outside') and p_rule.business_key_path is not null then
+    v_fault := format('%s has no use for a business key path.', v_action);
+  elsif p_variables is not null and (v_action in ('Ignore', 'AskHuman', 'Outside') or v_action = 'Attach' and p_rule.message_name is null) then
+    v_fault := 'Variables belong to a process to start or a message.';
+  elsif p_variables is not null and (jsonb_typeof(p_variables) <> 'object' or jsonb_path_exists(p_variables, 'strict $.* ? (@.type() != "string")')) then
+    v_fault := 'The variables are an object {"name": "expression"}, texts all.';
+  elsif p_rule.message_ttl is null or p_rule.message_ttl not between interval '0' and interval '365 days' then
+    v_fault := 'The time to live is 0 to 365 days.';
+  elsif v_action = 'StartProcess' then
+    v_fault := coalesce(bpm_core.start_refusal(p_rule.tenant_id, p_rule.process_code, null),
+      case when not exists (select from bpm_core.startable_version(p_rule.tenant_id, p_rule.process_code, null))
+           then format('There is no process %L that can be started.', p_rule.process_code) end);
+  elsif p_rule.process_code is not null and not exists (
+          select from bpm_core.process_definition d where d.code = p_rule.process_code and d.tenant_id is not distinct from p_rule.tenant_id) then
+    v_fault := format('There is no process %L.', p_rule.process_code);
+  end if;
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_rule.code, 'action', left(v_action, 100)), 'See the page on intake.');
+  end if;
+end
+$$;
+
+-- from 75_intake/close_case.sql
+-- Closes a business case: nothing more is expected. What starts under its key later opens it again.
+-- p_expected_version: its lock_version as it was seen; null: whatever it is.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was closed already).
+-- Raises:   BP403, BP404 no such case, BP409 instances of it have not ended, or the version moved, BP422 reason too long.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.close_case(
+  p_business_key text, p_expected_version integer default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_open  integer;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no business case %L.', left(p_business_key, 300)), null, 'See the view bpm.business_case.');
+  end if;
+  is_new := r_case.state = 'Open';
+  if is_new then
+    v_open := cardinality(bpm_core.open_instances_of(p_tenant_id, p_business_key, null));
+    if p_expected_version <> r_case.lock_version then
+      perform bpm_core.fail('BP409', format('The case has version %s.', r_case.lock_version), jsonb_build_object('lock_version', r_case.lock_version), 'Look at it again.');
+    elsif v_open > 0 then
+      perform bpm_core.fail('BP409', format('%s of its process instances have not ended.', v_open), jsonb_build_object('open_instances', v_open), 'See the view bpm.instance.');
+    end if;
+    update bpm_core.business_case c
+       set state = 'Closed', lock_version = c.lock_version + 1
+     where c.tenant_id = p_tenant_id and c.id = r_case.id
+    returning c.* into r_case;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CloseCase', 'business_case', r_case.id::text, r_case.lock_version, p_reason);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/compile_rule.sql
+-- Compiles the expressions of a routing rule into it: condition, paths and mappings.
+-- Returns:  the rule.
+-- Raises:   BP422 one cannot be read, naming which.
+create or replace function bpm_core.compile_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns bpm_core.routing_rule
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rule    bpm_core.routing_rule := p_rule;
+  v_problem text;
+  v_what    text;
+begin
+  if v_rule.condition_source is not null then
+    select c.condition, c.tree, coalesce(c.problem, bpm_core.rule_root_problem(r.tree)) into v_rule.condition, v_rule.condition_tree, v_problem
+      from bpm_core.compile_condition(v_rule.condition_source, null) c
+     cross join lateral bpm_core.read_expression(v_rule.condition_source, null) r;
+    v_what := 'condition';
+  end if;
+  if v_problem is null and v_rule.business_key_path is not null then
+    select p.tree, p.problem into v_rule.business_key_tree, v_problem from bpm_core.rule_path(v_rule.business_key_path, false) p;
+    v_what := 'business_key_path';
+  end if;
+  if v_problem is null and v_rule.correlation_path is not null then
+    select p.tree, p.problem into v_rule.correlation_tree, v_problem from bpm_core.rule_path(v_rule.correlation_path, false) p;
+    v_what := 'correlation_path';
+  end if;
+  if v_problem is null and p_variables is not null then
+    select jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', p.tree) order by m.target), min(m.target || ': ' || p.problem)
+      into v_rule.variables, v_problem
+      from jsonb_each_text(p_variables) m(target, source)
+     cross join lateral bpm_core.rule_path(m.source, true) p;
+    v_rule.variables := coalesce(v_rule.variables, '[]');
+    v_what := 'variables';
+  end if;
+  if v_problem is not null then
+    perform bpm_core.fail('BP422', format('The %s of the rule cannot be read: %s.', v_what, v_problem), jsonb_build_object('what', v_what, 'problem', v_problem),
+      'Paths and expressions look at payload and event, for instance payload.order.id or ${event.type == "order.created"}.');
+  end if;
+  return v_rule;
+end
+$$;
+
+-- from 75_intake/decide_event.sql
+-- Carries out what somebody decided about an event, whose row is locked; closes the dead letter of one that had failed.
+-- Raises:   BP404, BP409, BP422 it cannot be carried out.
+-- Writes:   as carry_out_plans, dead_letter, audit_event.
+create or replace function bpm_core.decide_event(p_event bpm_core.event, p_actions jsonb, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     constant timestamptz := bpm_core.now();
+  v_refusal bpm_core.event_refusal;
+begin
+  v_refusal := (bpm_core.carry_out_plans(
+    p_event.tenant_id, array[row(p_event, null, null, p_actions, null, p_actor, p_reason)::bpm_core.event_plan], p_actor, v_now, true))[1];
+  if v_refusal.event_id is not null then
+    perform bpm_core.fail(
+      case when v_refusal.detail ->> 'outcome' = 'Rejected' then 'BP422' when v_refusal.detail ->> 'outcome' = 'WrongState' then 'BP409'
+           when v_refusal.reason = 'NoInstance' and v_refusal.detail ? 'business_key' then 'BP409' else 'BP404' end,
+      v_refusal.message, v_refusal.detail, 'The event waits as before.');
+  end if;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
+   where d.tenant_id = l.tenant_id and d.id = l.id;
+  perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
+    jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
+                       'waited_for', p_event.reason));
+end
+$$;
+
+-- from 75_intake/decision_hash.sql
+-- Tells a repeated decision from another one.
+-- Returns:  bytea, sha256 over its actions in canonical form.
+create or replace function bpm_core.decision_hash(p_actions jsonb)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(convert_to(p_actions::text, 'UTF8')) $$;
+
+-- from 75_intake/delete_routing_rule.sql
+-- Deletes a routing rule. What it decided stays decided; events that wait are looked at anew without it.
+-- Returns:  one row: code.
+-- Raises:   BP403, BP404, BP422 reason too long.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.delete_routing_rule(p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.touch_rules(p_tenant_id);
+  delete from bpm_core.routing_rule r where r.code = p_code and r.tenant_id = p_tenant_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no routing rule %L.', left(p_code, 200)), jsonb_build_object('code', left(p_code, 200)), 'See the view bpm.routing_rule.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteRoutingRule', 'routing_rule', p_code, null, p_reason);
+  return query select p_code;
+end
+$$;
+
+-- from 75_intake/dispatch_event.sql
+-- Decides what becomes of an event, instead of the rules: a person, or a router outside of the database. Decision, business case, instances, links and audit are
+-- written in one transaction; an event is decided once. Also an event that failed is decided so; its dead letter is closed.
+-- p_decision: {"action": "StartProcess", "process_code", "version", "business_key", "variables"} | {"action": "Correlate", "message_name", "correlation_key",
+-- "business_key", "variables", "ttl_seconds"} | {"action": "Attach", "business_key", "process_code", "process_instance_ids", "task_ids", and those of a message} |
+-- {"action": "Ignore"}, which needs p_reason | {"actions": […]}. Variables that are not said are the payload.
+-- Returns:  one row: event_id, dispatch_state, process_instance_ids, business_case_id, is_new (false: the same decision was made before, the first answer).
+-- Raises:   BP400 ill-formed decision or no reason, BP403, BP404 no such event, process, instance or task, BP409 decided otherwise, the process has no plain start
+--           event, or nothing to attach to, BP422 what an action needs is missing, variables refused.
+-- Writes:   as carry_out_plans, dead_letter, audit_event. Locks: event, then message keys.
+-- Source:   tenant-scoped design, transaction cookbook, "Dispatch / plan".
+create or replace function bpm.dispatch_event(
+  p_event_id uuid, p_decision jsonb, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (event_id uuid, dispatch_state text, process_instance_ids uuid[], business_case_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor   text;
+  v_actions jsonb;
+  r_event   bpm_core.event;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_actions := bpm_core.read_decision(p_decision);
+  if v_actions @? 'strict $[*] ? (@.action == "Ignore")' and coalesce(btrim(p_reason), '') = '' then
+    perform bpm_core.fail('BP400', 'Ignoring an event needs a reason.', null, 'Pass p_reason.');
+  end if;
+  select e.* into r_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no event %s.', coalesce(p_event_id::text, 'null')), null, 'See the view bpm.event.');
+  end if;
+  is_new := r_event.dispatch_state in ('Pending', 'Failed');
+  if is_new then
+    perform bpm_core.decide_event(r_event, v_actions, v_actor, p_reason);
+  else
+    perform bpm_core.check_decided(r_event, v_actions);
+  end if;
+  return query
+  select e.id, e.dispatch_state::text,
+         array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
+         d.business_case_id, is_new
+    from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+end
+$$;
+
+-- from 75_intake/dispatch_events.sql
+-- Dispatches locked events by the rules: those of a thread one after the other in the order in which they occurred, and only if no earlier one of it
+-- is still pending; all others at once.
+-- Writes:   as dispatch_isolated.
+create or replace function bpm_core.dispatch_events(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_left    bpm_core.event[];
+  v_round   bpm_core.event[];
+  v_blocked bpm_core.event_refusal[];
+begin
+  perform bpm_core.dispatch_isolated(p_tenant_id, array(select e from unnest(p_events) e where e.thread_id is null order by e.id), p_rules_version, p_now);
+  v_left := array(select e from unnest(p_events) e where e.thread_id is not null);
+  while cardinality(v_left) > 0 loop
+    v_round := array(select distinct on (e.session_id, e.thread_id) e from unnest(v_left) e order by e.session_id, e.thread_id, e.occurred_at, e.id);
+    v_left := array(select e from unnest(v_left) e where e.id <> all (array(select r.id from unnest(v_round) r)));
+    v_blocked := array(
+      select row(r.id, 'Thread', null, jsonb_build_object('behind', b.id))::bpm_core.event_refusal
+        from unnest(v_round) r
+       cross join lateral (
+         select e.id
+           from bpm_core.event e
+          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
+            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          order by e.occurred_at, e.id
+          limit 1) b
+       where b.id <> r.id);
+    if cardinality(v_blocked) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_blocked, p_rules_version, p_now);
+      v_round := array(select r from unnest(v_round) r where r.id <> all (array(select b.event_id from unnest(v_blocked) b)));
+    end if;
+    perform bpm_core.dispatch_isolated(p_tenant_id, v_round, p_rules_version, p_now);
+  end loop;
+end
+$$;
+
+-- from 75_intake/dispatch_isolated.sql
+-- Dispatches events whose rows are locked by the rules, inside one subtransaction: if it raises, half by half, and one that raises alone is put back with a
+-- growing delay, and after five times buried. What cannot be decided or carried out yet waits with its reason.
+-- Raises:   what passes by itself or concerns the server, not the event: 40xxx, 55P03, 57xxx, 53xxx, 58xxx. The caller repeats the whole command.
+-- Writes:   as carry_out_plans, event, dead_letter.
+create or replace function bpm_core.dispatch_isolated(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count   constant integer := coalesce(cardinality(p_events), 0);
+  v_plans   bpm_core.event_plan[];
+  v_refused bpm_core.event_refusal[];
+  v_error   text;
+begin
+  if v_count = 0 then
+    return;
+  end if;
+  begin
+    v_plans := bpm_core.plan_events(p_tenant_id, p_events);
+    v_refused := array(select row((p.event).id, p.reason, null, p.detail)::bpm_core.event_refusal from unnest(v_plans) p where p.reason is not null);
+    v_plans := array(select p from unnest(v_plans) p where p.reason is null);
+    if cardinality(v_plans) > 0 then
+      v_refused := v_refused || bpm_core.carry_out_plans(p_tenant_id, v_plans, bpm_core.caller(), p_now, false);
+    end if;
+    if cardinality(v_refused) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_refused, p_rules_version, p_now);
+    end if;
+    return;
+  exception
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
+      raise;
+    when others then
+      v_error := format('%s (%s)', sqlerrm, sqlstate);
+  end;
+  if v_count = 1 then
+    perform bpm_core.put_back_event(p_tenant_id, p_events[1], v_error, p_now);
+  else
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[ : v_count / 2], p_rules_version, p_now);
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[v_count / 2 + 1 : ], p_rules_version, p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/event_context.sql
+-- What conditions and paths of rules look at: {"payload": {…}, "event": {id, channel, session_id, thread_id, provider_event_id, type, occurred_at, received_at}}.
+create or replace function bpm_core.event_context(p_event bpm_core.event)
+returns jsonb
+language sql stable parallel safe
+as $$
+  select jsonb_build_object('payload', p_event.payload, 'event', jsonb_build_object(
+    'id', p_event.id, 'channel', p_event.channel, 'session_id', p_event.session_id, 'thread_id', p_event.thread_id,
+    'provider_event_id', p_event.provider_event_id, 'type', p_event.event_type, 'occurred_at', p_event.occurred_at, 'received_at', p_event.received_at))
+$$;
+
+-- from 75_intake/event_evidence_of.sql
+-- The evidence an item of accept_events brings along.
+-- Returns:  evidence, the list or null; fault, what is wrong with it; hashes, those of the objects in order, which are part of the event's content:
+--           providers that send an event again may have put the same object under another key.
+create or replace function bpm_core.event_evidence_of(p_evidence jsonb, out evidence jsonb, out fault text, out hashes text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  evidence := nullif(nullif(p_evidence, 'null'), '[]');
+  hashes := '';
+  if evidence is null then
+    return;
+  end if;
+  fault := case when jsonb_path_exists(evidence, 'strict $[*].evidence_id') then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
+                else bpm_core.evidence_fault(evidence) end;
+  if fault is null then
+    hashes := (select string_agg(lower(x.item ->> 'sha256'), ',' order by lower(x.item ->> 'sha256')) from jsonb_array_elements(evidence) x(item));
+  end if;
+end
+$$;
+
+-- from 75_intake/event_starts.sql
+-- The starts that actions ask for: versions found, ids drawn, each with the event as its cause. One that is refused carries its outcome.
+-- Returns:  start[]; item is the place of its action in p_actions.
+create or replace function bpm_core.event_starts(p_tenant_id text, p_actions bpm_core.event_action[])
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_places integer[] := array(select a.place from unnest(p_actions) with ordinality a(event_id, n, action, process_code, version, business_key, variables, message_name,
+                                correlation_key, ttl, instance_ids, task_ids, place) where a.action = 'StartProcess' order by a.place);
+  v_starts bpm_core.start[] := array[]::bpm_core.start[];
+  v_some   bpm_core.start[];
+begin
+  for v_from in 1 .. cardinality(v_places) by 1000 loop  -- as many as one call of start_processes takes
+    v_some := bpm_core.parse_starts(p_tenant_id, (
+      select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
+                                                            'business_key', (p_actions[w.place]).business_key))
+                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+        from unnest(v_places[v_from : v_from + 999]) w(place)));
+    for v_i in 1 .. cardinality(v_some) loop
+      v_some[v_i].item := v_places[v_from + v_i - 1];
+      v_some[v_i].cause := jsonb_build_object('event', (p_actions[v_some[v_i].item]).event_id);
+    end loop;
+    v_starts := v_starts || v_some;
+  end loop;
+  return v_starts;
+end
+$$;
+
+-- from 75_intake/form_action.sql
+-- What a rule that applies asks for, with the values found in the event.
+-- Returns:  action, as routing_decision keeps it; problem, what could not be decided and the values seen.
+create or replace function bpm_core.form_action(p_rule bpm_core.routing_rule, p_context jsonb, out action jsonb, out problem jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_business_key text;
+  v_key          text;
+  r_mapped       record;
+begin
+  if p_rule.business_key_tree is not null then
+    v_business_key := bpm_core.correlation_key(null, p_rule.business_key_tree, p_context);
+  end if;
+  if p_rule.correlation_tree is not null then
+    v_key := bpm_core.correlation_key(null, p_rule.correlation_tree, p_context);
+  end if;
+  problem := case
+    when p_rule.business_key_tree is not null and v_business_key is null then jsonb_build_object(
+      'what', 'business key', 'expression', p_rule.business_key_path, 'seen', bpm_core.describe_tree(p_rule.business_key_tree, p_context))
+    when p_rule.correlation_tree is not null and v_key is null then jsonb_build_object(
+      'what', 'correlation key', 'expression', p_rule.correlation_path, 'seen', bpm_core.describe_tree(p_rule.correlation_tree, p_context)) end;
+  if problem is null and p_rule.variables is not null then
+    select m.mapped, m.problem, m.detail into r_mapped from bpm_core.map_values(p_rule.variables, p_context) m;
+    if r_mapped.problem is not null then
+      problem := jsonb_build_object('what', 'variables', 'problem', r_mapped.problem) || coalesce(r_mapped.detail, '{}');
+    end if;
+  end if;
+  problem := problem || jsonb_build_object('rule', p_rule.code);
+  action := jsonb_strip_nulls(jsonb_build_object(
+    'action', p_rule.action, 'process_code', p_rule.process_code, 'business_key', v_business_key, 'message_name', p_rule.message_name,
+    'correlation_key', case when p_rule.message_name is not null then coalesce(v_key, v_business_key) end,
+    'ttl_seconds', case when p_rule.message_name is not null then trim_scale(extract(epoch from p_rule.message_ttl)) end))
+    || case when p_rule.variables is not null and problem is null then jsonb_build_object('variables', r_mapped.mapped) else '{}'::jsonb end;
+end
+$$;
+
+-- from 75_intake/hold_events.sql
+-- Lets events wait, with the reason. For a person, a router or other rules: until then. For what may change by itself (a process not there
+-- yet, nothing to attach to, an earlier event of the thread, a busy key): for a while that grows with their age.
+-- Writes:   event.
+create or replace function bpm_core.hold_events(p_tenant_id text, p_refusals bpm_core.event_refusal[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.event e
+     set reason = r.reason, detail = r.detail,
+         rules_version = case when r.for_good then p_rules_version end,
+         available_at = case when r.for_good then 'infinity'
+                             when r.reason = 'Busy' then p_now + interval '1 second'
+                             else p_now + least(greatest((p_now - e.received_at) / 2, interval '1 second'),
+                                                case r.reason when 'Thread' then interval '1 minute' else interval '1 hour' end) end
+    from (select p_tenant_id as tenant_id, r.event_id as id, r.reason, r.detail, r.reason not in ('Refused', 'NoInstance', 'Busy', 'Thread') as for_good
+            from unnest(p_refusals) r
+          offset 0) r
+   where e.tenant_id = r.tenant_id and e.id = r.id;
+end
+$$;
+
+-- from 75_intake/ignore_failed_event.sql
+-- An event that failed, and whose dead letter is discarded, is decided so: ignored, by whom and why.
+-- Writes:   event, routing_decision. Its row is locked.
+create or replace function bpm_core.ignore_failed_event(p_tenant_id text, p_event_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_event bpm_core.event;
+begin
+  select e.* into v_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id;
+  perform bpm_core.record_decisions(p_tenant_id,
+    array[row(v_event, null, null, '[{"action": "Ignore"}]', null, p_actor, coalesce(p_reason, 'dead letter discarded'))::bpm_core.event_plan], '{}', bpm_core.now());
+end
+$$;
+
+-- from 75_intake/insert_events.sql
+-- Stores the events that stand, unless their key is known, with the evidence they bring. Of several with one key the first counts.
+-- Returns:  uuid[], those that are new.
+-- Writes:   event, evidence, event_evidence.
+create or replace function bpm_core.insert_events(p_tenant_id text, p_events bpm_core.incoming_event[], p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_new      uuid[];
+  v_evidence bpm_core.incoming_event[];
+begin
+  with stored as (
+    insert into bpm_core.event (tenant_id, id, channel, session_id, thread_id, provider_event_id, event_type, payload, content_hash, occurred_at, received_at, available_at)
+    select distinct on (i.channel, i.session_id, i.provider_event_id)
+           p_tenant_id, i.id, i.channel, i.session_id, i.thread_id, i.provider_event_id, i.event_type, i.payload, i.content_hash, i.occurred_at, p_now, p_now
+      from unnest(p_events) i
+     where i.outcome is null
+     order by i.channel, i.session_id, i.provider_event_id, i.item
+    on conflict do nothing
+    returning id)
+  select coalesce(array_agg(s.id), '{}') into v_new from stored s;
+  v_evidence := array(select i from unnest(p_events) i where i.evidence is not null and i.outcome is null and i.id = any (v_new));
+  if cardinality(v_evidence) > 0 then
+    perform bpm_core.link_evidence(p_tenant_id, v_evidence);
+  end if;
+  return v_new;
+end
+$$;
+
+-- from 75_intake/link_evidence.sql
+-- Stores the evidence of new events and links it. What was purged since, nothing new refers to: such a piece is left out.
+-- Writes:   evidence, event_evidence.
+create or replace function bpm_core.link_evidence(p_tenant_id text, p_events bpm_core.incoming_event[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_owners uuid[];
+  v_pieces jsonb;
+  v_stored uuid[];
+begin
+  select array_agg(i.id order by i.item, x.n), jsonb_agg(x.piece order by i.item, x.n)
+    into v_owners, v_pieces
+    from unnest(p_events) i
+   cross join lateral jsonb_array_elements(i.evidence) with ordinality x(piece, n);
+  v_stored := bpm_core.store_evidence(p_tenant_id, v_pieces);
+  insert into bpm_core.event_evidence (tenant_id, event_id, evidence_id)
+  select distinct p_tenant_id, s.event_id, s.evidence_id
+    from unnest(v_owners, v_stored) s(event_id, evidence_id)
+   where s.evidence_id is not null;
+end
+$$;
+
+-- from 75_intake/link_instances.sql
+-- Links events with the instances they started and those, and the tasks, they are attached to.
+-- Writes:   event_process_instance, task_event.
+create or replace function bpm_core.link_instances(p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+  select p_tenant_id, (s.cause ->> 'event')::uuid, s.process_instance_id, 'Started', p_now
+    from unnest(p_starts) s
+  union all
+  select distinct p_tenant_id, a.event_id, i.id, 'Attached', p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.instance_ids) i(id);
+  insert into bpm_core.task_event (tenant_id, event_id, task_instance_id, at)
+  select distinct p_tenant_id, a.event_id, i.id, p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.task_ids) i(id);
+end
+$$;
+
+-- from 75_intake/open_case.sql
+-- Opens a business case before anything runs for it, or again after it was closed. Starting a process with its key does the same.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was open already).
+-- Raises:   BP400 key not of 1 to 300 characters, BP403.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.open_case(p_business_key text, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(p_business_key), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'A business key has 1 to 300 characters.');
+  end if;
+  insert into bpm_core.business_case as c (tenant_id, id, business_key, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_business_key, bpm_core.now())
+  on conflict (business_key, tenant_id) do nothing
+  returning c.* into r_case;
+  is_new := r_case.id is not null;
+  if not is_new then
+    select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+    if r_case.state = 'Closed' then
+      is_new := true;
+      update bpm_core.business_case c
+         set state = 'Open', lock_version = c.lock_version + 1
+       where c.tenant_id = p_tenant_id and c.id = r_case.id
+      returning c.* into r_case;
+    end if;
+  end if;
+  if is_new then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/open_instances_of.sql
+-- The process instances of a business key that have not ended, oldest first; of one process, if said.
+-- Returns:  uuid[], at most 1,000.
+create or replace function bpm_core.open_instances_of(p_tenant_id text, p_business_key text, p_process_code text)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select p.tenant_id, p.id, p.process_version_id
+              from bpm_core.process_instance p
+             where p.business_key = p_business_key and p.tenant_id is not distinct from p_tenant_id and p.status in ('Running', 'Suspended')
+             order by p.id
+             limit 1000) p
+      left join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = p.tenant_id and v.id = p.process_version_id offset 0) v on true
+      left join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = p.tenant_id and d.id = v.definition_id offset 0) d on true
+     where p_process_code is null or d.code = p_process_code
+     order by p.id);
+end
+$$;
+
+-- from 75_intake/parse_events.sql
+-- Reads the items of accept_events. Faults of what they hold are outcomes of their item.
+-- Returns:  incoming_event[], in the order given; fresh ids are drawn for every item. Wire forms are taken off the payload.
+-- Raises:   BP400, BP429 ill-formed items.
+create or replace function bpm_core.parse_events(p_items jsonb, p_now timestamptz)
+returns bpm_core.incoming_event[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.check_event_items(p_items);
+  return array(
+    select row(i.n, bpm_core.new_id(), i.item ->> 'channel', coalesce(i.item ->> 'session_id', ''), i.item ->> 'thread_id', i.item ->> 'provider_event_id',
+               i.item ->> 'type', d.payload, t.occurred_at, e.evidence,
+               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), d.payload::text, e.hashes), 'UTF8')),
+               case when coalesce(f.fault, t.fault, e.fault) is not null then 'Rejected' end::bpm.outcome, coalesce(f.fault, t.fault, e.fault))::bpm_core.incoming_event
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     cross join lateral (select coalesce(nullif(i.item -> 'payload', 'null'), '{}') as payload) p
+     cross join lateral (select bpm_core.is_plain(p.payload) as is_plain) q
+     cross join lateral (select case when not q.is_plain then bpm_core.variables_fault(p.payload) end as fault) f
+     cross join lateral (select case when q.is_plain or f.fault is not null then p.payload else bpm_core.decode_variables(p.payload) end as payload) d
+     cross join lateral (
+       -- Of events that do not say when, the order of the items is the order in which they occurred.
+       select case when i.item ->> 'occurred_at' is null then p_now + i.n * interval '1 microsecond'
+                   else bpm_core.parse_timestamp(i.item ->> 'occurred_at') end) o(occurred_at)
+     cross join lateral (
+       select coalesce(o.occurred_at, p_now) as occurred_at,
+              case when o.occurred_at is null then format('occurred_at is not an ISO 8601 time: %s', left(i.item ->> 'occurred_at', 100)) end as fault) t
+     cross join lateral bpm_core.event_evidence_of(i.item -> 'evidence') e
+     order by i.n);
+end
+$$;
+
+-- from 75_intake/plan_events.sql
+-- What the rules say of events: of the rules for its type and channel, those of the highest priority at which one is true; in the order of their codes.
+-- A condition, key or mapping there that cannot be decided makes the event wait (law 6); so does a rule that asks a person or an outside router.
+-- Ignore beside other actions adds nothing.
+-- Returns:  event_plan[]: with actions, or with a reason (NoRule, Undecidable, AskHuman, Outside) and the values seen.
+create or replace function bpm_core.plan_events(p_tenant_id text, p_events bpm_core.event[])
+returns bpm_core.event_plan[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select case
+             when x.rules is null then row(e, 'NoRule', null, null, null, null, null)::bpm_core.event_plan
+             when x.problems is not null
+               then row(e, 'Undecidable', jsonb_build_object('rules', x.rules, 'problems', x.problems), null, null, null, null)::bpm_core.event_plan
+             when x.asks is not null
+               then row(e, x.asks, jsonb_strip_nulls(jsonb_build_object('rules', x.rules, 'question', x.note, 'proposal', x.actions)), null, null, null, null)::bpm_core.event_plan
+             else row(e, null, null, coalesce(x.actions, '[{"action": "Ignore"}]'), x.rules, 'rules', coalesce(x.note, 'rule ' || x.rules[1]))::bpm_core.event_plan end
+      from unnest(p_events) e
+     cross join lateral bpm_core.event_context(e) c(context)
+     cross join lateral (
+       select array_agg((y.rule).code order by (y.rule).code) as rules,
+              jsonb_agg(coalesce(f.problem, jsonb_build_object(
+                'rule', (y.rule).code, 'what', 'condition', 'expression', (y.rule).condition_source,
+                'seen', bpm_core.describe_condition((y.rule).condition_source, c.context))))
+                filter (where y.verdict is null or f.problem is not null) as problems,
+              min((y.rule).action) filter (where (y.rule).action in ('AskHuman', 'Outside')) as asks,
+              jsonb_agg(f.action order by (y.rule).code) filter (where (y.rule).action not in ('Ignore', 'AskHuman', 'Outside')) as actions,
+              string_agg((y.rule).reason, '; ' order by (y.rule).code) as note
+         from (
+           select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
+             from (select r as rule
+                     from bpm_core.routing_rule r
+                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
+                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                   offset 0) r
+            cross join lateral (
+              select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
+                          when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
+                          else true end) v(verdict)
+            where v.verdict is not false) y
+        cross join lateral bpm_core.form_action(y.rule, c.context) f
+        where y.level = 1) x);
+end
+$$;
+
+-- from 75_intake/put_back_event.sql
+-- Puts an event whose dispatch raised back with a growing delay; the fifth time it is buried: Failed, with a dead letter. Its thread goes on without it.
+-- Writes:   event, dead_letter.
+create or replace function bpm_core.put_back_event(p_tenant_id text, p_event bpm_core.event, p_error text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_buried constant boolean := p_event.attempts + 1 >= 5;
+begin
+  update bpm_core.event e
+     set attempts = e.attempts + 1, reason = 'Error', detail = jsonb_build_object('error', p_error), rules_version = null,
+         dispatch_state = case when v_buried then 'Failed' else 'Pending' end::bpm_core.event_state,
+         available_at = p_now + interval '2 seconds' * power(4, p_event.attempts)
+   where e.tenant_id = p_tenant_id and e.id = p_event.id;
+  if v_buried then
+    insert into bpm_core.dead_letter (tenant_id, id, event_id, kind, error, payload, created_at)
+    values (p_tenant_id, bpm_core.new_id(), p_event.id, 'Event', to_jsonb(p_error), p_event.payload, p_now);
+    perform bpm_core.wake_threads(p_tenant_id, array[row(p_event, null, null, null, null, null, null)::bpm_core.event_plan], p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/read_actions.sql
+-- Reads the actions of plans. Variables that are not said are the payload; instances to attach to are looked up: those given, or those of the business
+-- case that have not ended (of one process, if said), at most 1,000.
+-- Returns:  event_action[], in the order of the plans.
+create or replace function bpm_core.read_actions(p_tenant_id text, p_plans bpm_core.event_plan[])
+returns bpm_core.event_action[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row((p.event).id, x.n, x.item ->> 'action', x.item ->> 'process_code', (x.item ->> 'version')::integer, x.item ->> 'business_key',
+               coalesce(x.item -> 'variables', (p.event).payload), x.item ->> 'message_name', coalesce(x.item ->> 'correlation_key', x.item ->> 'business_key'),
+               coalesce((x.item ->> 'ttl_seconds')::numeric, 3600) * interval '1 second',
+               case when x.item ->> 'action' <> 'Attach' then null
+                    when x.item ? 'process_instance_ids' then array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'process_instance_ids') i(id))
+                    when x.item ? 'business_key' then bpm_core.open_instances_of(p_tenant_id, x.item ->> 'business_key', x.item ->> 'process_code')
+                    else '{}'::uuid[] end,
+               array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'task_ids') i(id)))::bpm_core.event_action
+      from unnest(p_plans) with ordinality p(event, reason, detail, actions, rules, decided_by, note, o)
+     cross join lateral jsonb_array_elements(p.actions) with ordinality x(item, n)
+     order by p.o, x.n);
+end
+$$;
+
+-- from 75_intake/read_decision.sql
+-- Reads a decision about an event: one action, or {"actions": […]}.
+-- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
+create or replace function bpm_core.read_decision(p_decision jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys    constant text[] := array['action', 'process_code', 'version', 'business_key', 'variables', 'message_name', 'correlation_key', 'ttl_seconds',
+                                     'process_instance_ids', 'task_ids'];
+  v_actions jsonb := case when jsonb_typeof(p_decision) = 'object' and p_decision ? 'actions' and p_decision - 'actions' = '{}' then p_decision -> 'actions'
+                          else jsonb_build_array(p_decision) end;
+  v_action  jsonb;
+  v_fault   text;
+begin
+  if jsonb_typeof(v_actions) is distinct from 'array' or jsonb_array_length(v_actions) not between 1 and 20
+     or jsonb_path_exists(v_actions, 'strict $[*] ? (@.type() != "object")') then
+    perform bpm_core.fail('BP400', 'A decision is an action, or {"actions": [1 to 20 of them]}.', null, 'For instance {"action": "StartProcess", "process_code": "order"}.');
+  end if;
+  v_actions := (select jsonb_agg(jsonb_strip_nulls(a.item - 'variables') || case when jsonb_typeof(a.item -> 'variables') <> 'null'
+                                 then jsonb_build_object('variables', a.item -> 'variables') else '{}' end order by a.n)
+                  from jsonb_array_elements(v_actions) with ordinality a(item, n));
+  for v_action in select a.item from jsonb_array_elements(v_actions) a(item) loop
+    if v_action - v_keys <> '{}' or bpm_core.action_shape_fault(v_action) then
+      perform bpm_core.fail('BP400', 'An action of the decision is not of the form this call takes.', jsonb_build_object('keys', v_keys),
+        'version and ttl_seconds are numbers, process_instance_ids and task_ids arrays of ids, variables an object, the others texts of 1 to 300 characters.');
+    end if;
+    v_fault := bpm_core.action_fault(v_action);
+    if v_fault is not null then
+      perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
+    end if;
+  end loop;
+  return v_actions;
+end
+$$;
+
+-- from 75_intake/record_decisions.sql
+-- Writes the decisions of plans, with the business cases they speak of, and marks the events. Of an event's business keys the first gives its case.
+-- Writes:   business_case, routing_decision, event.
+create or replace function bpm_core.record_decisions(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  -- Those of starts are there by now.
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+    from (select distinct a.business_key from unnest(p_actions) a where a.business_key is not null and a.action <> 'StartProcess' order by 1) k
+  on conflict do nothing;
+  insert into bpm_core.routing_decision (tenant_id, id, event_id, actions, content_hash, proposal, rules, decided_by, reason, business_case_id, decided_at)
+  select p.tenant_id, bpm_core.new_id(), p.id, p.actions, bpm_core.decision_hash(p.actions), p.proposal, p.rules, p.decided_by, p.note, c.id, p_now
+    from (select p_tenant_id as tenant_id, (p.event).id as id, p.actions, (p.event).detail -> 'proposal' as proposal, p.rules, p.decided_by, p.note,
+                 jsonb_path_query_first(p.actions, 'strict $[*].business_key') #>> '{}' as business_key
+            from unnest(p_plans) p
+          offset 0) p
+    left join lateral (select c.id from bpm_core.business_case c where c.business_key = p.business_key and c.tenant_id = p.tenant_id offset 0) c on true;
+  update bpm_core.event e
+     set dispatch_state = p.state, decided_at = p_now, reason = p.note, detail = null, rules_version = null
+    from (select p_tenant_id as tenant_id, (p.event).id as id,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then 'Dispatched' else 'Ignored' end::bpm_core.event_state as state,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then null else coalesce(p.note, p.decided_by) end as note
+            from unnest(p_plans) p
+          offset 0) p
+   where e.tenant_id = p.tenant_id and e.id = p.id;
+end
+$$;
+
+-- from 75_intake/refuse_actions.sql
+-- What keeps actions from being carried out: a process that cannot be started, nothing to attach to, a message key somebody else holds.
+-- Returns:  event_refusal[], for each event the first. Reasons: Refused, NoInstance, Busy.
+create or replace function bpm_core.refuse_actions(
+  p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_busy bigint[])
+returns bpm_core.event_refusal[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select distinct on (x.event_id) row(x.event_id, x.reason, x.message, x.detail)::bpm_core.event_refusal
+      from (
+        select (p_actions[s.item]).event_id, (p_actions[s.item]).n, 'Refused' as reason, s.message,
+               jsonb_build_object('process_code', s.code, 'outcome', s.outcome, 'message', s.message) as detail
+          from unnest(p_starts) s
+         where s.outcome is not null
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no instance to attach the event to.',
+               jsonb_strip_nulls(jsonb_build_object('business_key', a.business_key, 'process_code', a.process_code, 'process_instance_ids', a.instance_ids))
+          from unnest(p_actions) a
+         where a.action = 'Attach'
+           and (cardinality(a.instance_ids) + cardinality(a.task_ids) = 0 or exists (
+             select from unnest(a.instance_ids) i(id)
+              where not exists (select from (select p.tenant_id, p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = i.id offset 0) p)))
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no such task to attach the event to.', jsonb_build_object('task_ids', a.task_ids)
+          from unnest(p_actions) a
+         where exists (
+           select from unnest(a.task_ids) i(id)
+            where not exists (select from (select t.tenant_id, t.id from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = i.id offset 0) t))
+        union all
+        select a.event_id, a.n, 'Busy', 'Another call holds the key of the message.', jsonb_build_object('message_name', a.message_name, 'correlation_key', a.correlation_key)
+          from unnest(p_actions) a
+         where p_busy <> '{}' and a.message_name is not null
+           and bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) = any (p_busy)) x
+     order by x.event_id, x.n);
+end
+$$;
+
+-- from 75_intake/requeue_event.sql
+-- Gives an event that failed fresh attempts; the next tick looks at it. Its row is locked before its letter, as everywhere.
+-- Raises:   BP409 the letter was discarded. Writes: event, dead_letter, audit_event.
+create or replace function bpm_core.requeue_event(p_letter bpm_core.dead_letter, p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   constant timestamptz := bpm_core.now();
+  v_state bpm_core.dead_letter_state;
+begin
+  perform from bpm_core.event e where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id for no key update;
+  select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id for no key update;
+  if v_state = 'Discarded' then
+    perform bpm_core.fail('BP409', 'The dead letter was discarded.');
+  elsif v_state = 'Requeued' then
+    return;
+  end if;
+  update bpm_core.event e
+     set dispatch_state = 'Pending', attempts = 0, reason = null, detail = null, available_at = v_now
+   where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+   where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
+  perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+end
+$$;
+
+-- from 75_intake/rule_path.sql
+-- Compiles what a rule reads from an event: a path or expression over payload and event.
+-- Returns:  tree for evaluate; problem, why it cannot be read.
+create or replace function bpm_core.rule_path(p_source text, p_bare_is_text boolean, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_at integer;
+begin
+  select c.tree, c.problem, c.at into tree, problem, v_at from bpm_core.compile_expression(p_source, p_bare_is_text) c;
+  problem := coalesce(problem || format(' (position %s)', v_at), bpm_core.rule_root_problem(tree));
+end
+$$;
+
+-- from 75_intake/rule_root_problem.sql
+-- What an expression of a rule looks at that no event has: all there is are payload and event, besides what its own loops name.
+-- Returns:  text, null when it can be read.
+create or replace function bpm_core.rule_root_problem(p_tree jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('%s is nothing an event has; write payload.%s for what it brings', x.name, x.name)
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path[0]') q(root)
+   cross join lateral (select q.root #>> '{}' as name) x
+   where x.name not in ('payload', 'event')
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', x.name))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.op == "filter")')
+   limit 1
+$$;
+
+-- from 75_intake/send_event_messages.sql
+-- Under the locks of their keys: the messages that actions ask for, one after the other, and links with the instances they reached or started.
+-- A message is called event:<event id>:<number of the action>; one nobody waits for is kept for its time to live.
+-- Writes:   event_process_instance, and what keep_message and offer_message write.
+create or replace function bpm_core.send_event_messages(p_tenant_id text, p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action  bpm_core.event_action;
+  v_message uuid;
+  v_name    text;
+begin
+  foreach v_action in array p_actions loop
+    continue when v_action.message_name is null;
+    v_name := format('event:%s:%s', v_action.event_id, v_action.n);
+    v_message := bpm_core.keep_message(p_tenant_id, v_action.message_name, v_action.correlation_key, v_action.variables, v_action.ttl, v_name);
+    if v_message is null then
+      perform bpm_core.fail('BP409', format('There is a message %s already.', v_name));
+    end if;
+    perform bpm_core.offer_message(p_tenant_id, v_message, true);
+    insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+    select m.tenant_id, v_action.event_id, w.process_instance_id, case when m.started_id is null then 'Correlated' else 'Started' end, p_now
+      from (select m.tenant_id, m.correlated_to, m.started_id from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = v_message offset 0) m
+      left join lateral (select s.workflow_instance_id from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
+     cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id) offset 0) w
+    on conflict do nothing;
+  end loop;
+end
+$$;
+
+-- from 75_intake/set_routing_rule.sql
+-- Sets a routing rule, or changes the one of this code: what is not given falls back to its default. Events already decided stay as they are; those that wait
+-- are looked at anew with the next ticks.
+-- p_event_type: a type, or its beginning with a star (order.*, *). p_condition, paths and p_variables ({"name": "expression"}) look at payload and event.
+-- p_action: StartProcess, Correlate, Attach, Ignore, AskHuman, Outside. p_priority: of the rules that apply, all of the highest priority do.
+-- Returns:  one row: code, is_new (false: there was one, now changed).
+-- Raises:   BP400 ill-formed, BP403, BP422 unknown process, expression that cannot be read, parts that do not fit the action, BP429 more than 1,000 rules.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.set_routing_rule(
+  p_code text, p_event_type text, p_action text, p_condition text default null, p_channel text default null, p_process_code text default null,
+  p_business_key_path text default null, p_message_name text default null, p_correlation_path text default null, p_variables jsonb default null,
+  p_priority integer default 0, p_message_ttl interval default interval '1 hour', p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_rule  bpm_core.routing_rule;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_rule := row(p_tenant_id, bpm_core.new_id(), p_code, p_event_type, p_channel, p_priority, p_condition, null, null, p_action, p_process_code, p_business_key_path, null,
+                p_message_name, p_correlation_path, null, p_message_ttl, null, p_reason, v_actor, v_now, v_now)::bpm_core.routing_rule;
+  perform bpm_core.check_rule(v_rule, p_variables);
+  v_rule := bpm_core.compile_rule(v_rule, p_variables);
+  perform bpm_core.touch_rules(p_tenant_id);
+  is_new := bpm_core.store_rule(v_rule);
+  if is_new and (select count(*) from bpm_core.routing_rule r where r.tenant_id = p_tenant_id) > 1000 then
+    perform bpm_core.fail('BP429', 'A tenant has at most 1000 routing rules.', null, 'Delete some, or write one rule for several types with a star and a condition.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetRoutingRule', 'routing_rule', p_code, null, p_reason, jsonb_strip_nulls(jsonb_build_object(
+    'event_type', p_event_type, 'channel', p_channel, 'action', p_action, 'condition', p_condition, 'priority', p_priority, 'process_code', p_process_code,
+    'business_key_path', p_business_key_path, 'message_name', p_message_name, 'correlation_path', p_correlation_path, 'variables', p_variables)));
+  code := p_code;
+  return next;
+end
+$$;
+
+-- from 75_intake/store_rule.sql
+-- Inserts a rule, or puts it in the place of the one with its code. Changes of rules come one after the other (touch_rules).
+-- Returns:  boolean, whether there was none. Writes: routing_rule.
+create or replace function bpm_core.store_rule(p_rule bpm_core.routing_rule)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.routing_rule r
+     set event_type = p_rule.event_type, channel = p_rule.channel, priority = p_rule.priority, condition_source = p_rule.condition_source,
+         condition = p_rule.condition, condition_tree = p_rule.condition_tree, action = p_rule.action, process_code = p_rule.process_code,
+         business_key_path = p_rule.business_key_path, business_key_tree = p_rule.business_key_tree, message_name = p_rule.message_name,
+         correlation_path = p_rule.correlation_path, correlation_tree = p_rule.correlation_tree, message_ttl = p_rule.message_ttl,
+         variables = p_rule.variables, reason = p_rule.reason, updated_by = p_rule.updated_by, updated_at = p_rule.updated_at
+    from (select p_rule.tenant_id as tenant_id, p_rule.code as code offset 0) k
+   where r.code = k.code and r.tenant_id = k.tenant_id;
+  if found then
+    return false;
+  end if;
+  insert into bpm_core.routing_rule select (p_rule).*;
+  return true;
+end
+$$;
+
+-- from 75_intake/tick_events.sql
+-- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_found   bpm_core.event[];
+  v_again   bpm_core.event[];
+  v_last    bpm_core.event;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at <= p_now and (e.available_at, e.id) > (r_scan.from_at, r_scan.from_id)
+     order by e.available_at, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_again := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit - cardinality(v_found)
+       for no key update skip locked);
+  v_result.done := cardinality(v_found) + cardinality(v_again);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+  end if;
+  v_last := v_found[cardinality(v_found)];
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
+                                     cardinality(v_found) < p_limit, p_now);
+  v_result.next_due_at := (
+    select e.available_at
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     order by e.available_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/touch_rules.sql
+-- Says that the rules of a tenant are others now: ticks try them on what waits for a decision. Changes of rules wait here for each other.
+-- Returns:  bigint, the new version. Writes: routing_state.
+create or replace function bpm_core.touch_rules(p_tenant_id text)
+returns bigint
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into bpm_core.routing_state as s (tenant_id, rules_version) values (p_tenant_id, 1)
+  on conflict (tenant_id) do update set rules_version = s.rules_version + 1
+  returning s.rules_version
+$$;
+
+-- from 75_intake/type_patterns.sql
+-- The event types of rules that a type falls under: itself, and its beginnings at each dot with a star.
+-- Returns:  text[]; of order.line.added: order.line.added, order.line.*, order.*, *.
+create or replace function bpm_core.type_patterns(p_event_type text)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[p_event_type, '*']
+         || array(select array_to_string((string_to_array(p_event_type, '.'))[ : n.parts], '.') || '.*'
+                    from generate_series(1, cardinality(string_to_array(p_event_type, '.')) - 1) n(parts))
+$$;
+
+-- from 75_intake/wake_threads.sql
+-- After events left Pending: the next of each of their threads may be looked at now. Should it be held by somebody, or not be known to wait yet, it comes
+-- by itself a little later.
+-- Writes:   event. Locks: event, skip locked.
+create or replace function bpm_core.wake_threads(p_tenant_id text, p_plans bpm_core.event_plan[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (select from unnest(p_plans) p where (p.event).thread_id is not null) then
+    return;
+  end if;
+  with next as materialized (
+    select n.tenant_id, n.id, n.reason, n.available_at
+      from (select distinct (p.event).session_id as session_id, (p.event).thread_id as thread_id from unnest(p_plans) p where (p.event).thread_id is not null) t
+     cross join lateral (
+       select e.tenant_id, e.id, e.reason, e.available_at
+         from bpm_core.event e
+        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        order by e.occurred_at, e.id
+        limit 1
+          for no key update skip locked) n)
+  update bpm_core.event e
+     set available_at = p_now
+    from next n
+   where n.reason = 'Thread' and n.available_at > p_now and e.tenant_id = n.tenant_id and e.id = n.id;
+end
+$$;
+
 -- from 80_operation/api_version.sql
 -- Which versions of this interface the database serves; a driver outside the range refuses to work.
 -- Returns:  one row (lowest, highest). Open to all four roles, whatever their tenants.
@@ -18813,6 +20301,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
@@ -18827,6 +20316,10 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
+  return next row('waiting_events', v_count = 0, false,
+    jsonb_build_object('waiting', v_count, 'remedy', 'bpm.set_routing_rule() or bpm.dispatch_event(); the view bpm.event says what each waits for'))::bpm_core.health_check;
 end
 $$;
 
@@ -19862,7 +21355,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -19896,6 +21389,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
     'incidents', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit v_cap) c)),
     'dead_letters', jsonb_build_object(
@@ -20305,7 +21801,7 @@ as $$
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -20331,7 +21827,7 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
@@ -20367,6 +21863,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    when 'events' then
+      return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;
@@ -20981,7 +22479,8 @@ select l.tenant_id,
        l.state::text as state,
        l.created_at,
        l.closed_by,
-       l.closed_at
+       l.closed_at,
+       l.event_id
   from bpm_core.dead_letter l
   left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -21052,6 +22551,106 @@ select o.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+
+-- from 75_intake/views.sql
+-- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.event with (security_barrier) as
+select e.tenant_id,
+       e.id as event_id,
+       e.channel,
+       e.session_id,
+       e.thread_id,
+       e.provider_event_id,
+       e.event_type,
+       e.payload,
+       e.occurred_at,
+       e.received_at,
+       e.dispatch_state::text as dispatch_state,
+       e.reason,
+       e.detail,
+       e.attempts,
+       nullif(e.available_at, 'infinity') as available_at,
+       e.decided_at,
+       array(
+         select l.process_instance_id
+           from bpm_core.event_process_instance l
+          where l.tenant_id = e.tenant_id and l.event_id = e.id
+          order by l.process_instance_id) as process_instance_ids
+  from bpm_core.event e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event is 'Events accepted: Pending (reason: what they wait for; available_at: when tick looks at them again, null when only other rules or a person move them), Dispatched, Ignored or Failed.';
+
+create or replace view bpm.routing_decision with (security_barrier) as
+select d.tenant_id,
+       d.event_id,
+       d.actions,
+       d.proposal,
+       d.rules,
+       d.decided_by,
+       d.reason,
+       c.business_key,
+       d.business_case_id,
+       d.decided_at
+  from bpm_core.routing_decision d
+  left join bpm_core.business_case c on c.tenant_id = d.tenant_id and c.id = d.business_case_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_decision is 'What was decided about each event, once: by rules, or by whom; proposal: what the rules had proposed.';
+
+create or replace view bpm.event_link with (security_barrier) as
+select l.tenant_id,
+       l.event_id,
+       l.how,
+       l.process_instance_id,
+       l.task_id,
+       l.evidence_id,
+       l.at
+  from (select p.tenant_id, p.event_id, p.how, p.process_instance_id, null::uuid as task_id, null::uuid as evidence_id, p.at
+          from bpm_core.event_process_instance p
+        union all
+        select t.tenant_id, t.event_id, 'Attached', w.process_instance_id, t.task_instance_id, null, t.at
+          from bpm_core.task_event t
+          left join bpm_core.task_instance i on i.tenant_id = t.tenant_id and i.id = t.task_instance_id
+          left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.workflow_instance_id
+        union all
+        select v.tenant_id, v.event_id, 'Evidence', null, null, v.evidence_id, e.received_at
+          from bpm_core.event_evidence v
+          left join bpm_core.event e on e.tenant_id = v.tenant_id and e.id = v.event_id) l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event_link is 'What events are linked with: process instances they Started, Correlated with or were Attached to, tasks, and the Evidence they brought.';
+
+create or replace view bpm.routing_rule with (security_barrier) as
+select r.tenant_id,
+       r.code,
+       r.event_type,
+       r.channel,
+       r.priority,
+       r.condition_source as condition,
+       r.action,
+       r.process_code,
+       r.business_key_path,
+       r.message_name,
+       r.correlation_path,
+       case when r.message_name is not null then r.message_ttl end as message_ttl,
+       (select jsonb_object_agg(m.mapping ->> 'target', m.mapping -> 'source') from jsonb_array_elements(r.variables) m(mapping)) as variables,
+       r.reason,
+       r.updated_by,
+       r.created_at,
+       r.updated_at
+  from bpm_core.routing_rule r
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_rule is 'What becomes of events of a type. All rules of the highest priority at which any applies are followed.';
+
+create or replace view bpm.business_case with (security_barrier) as
+select c.tenant_id,
+       c.id as business_case_id,
+       c.business_key,
+       c.state,
+       c.lock_version,
+       c.created_at
+  from bpm_core.business_case c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.business_case is 'What process instances and events with one business key belong to: Open or Closed.';
 
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
@@ -21142,19 +22741,24 @@ values
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
+  ('accept_event', false, true, true),
+  ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
+  ('close_case', false, true, true),
   ('complete_task', false, true, false),
   ('complete_tasks', false, true, false),
   ('correlate_message', false, true, true),
+  ('dispatch_event', false, true, true),
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
+  ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),
@@ -21182,11 +22786,13 @@ values
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
+  ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_task', false, false, false),
   ('register_destination', false, false, false),
+  ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 
