@@ -20,7 +20,7 @@ create table bpm_core.setting (
 comment on table bpm_core.setting is 'Engine settings that differ from their default. Set by bpm.set_setting, read by bpm_core.setting_*.';
 
 create table bpm_core.tenant (
-  tenant_id  text collate "C" primary key check (length(tenant_id) <= 200),
+  tenant_id  text collate "C" primary key check (tenant_id ~ '^[^%[:cntrl:]]{0,200}$'),
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
@@ -107,6 +107,71 @@ create table bpm_core.idempotency_key (
 create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_id);
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
+
+create table bpm_core.evidence (
+  tenant_id     text collate "C" not null default '',
+  id            uuid not null,
+  identity_hash bytea not null check (length(identity_hash) = 32),
+  object_key    text collate "C" check (length(object_key) between 1 and 1024),
+  sha256        bytea not null check (length(sha256) = 32),
+  mime          text,
+  size_bytes    bigint check (size_bytes >= 0),
+  occurred_at   timestamptz,
+  created_by    text not null,
+  created_at    timestamptz not null,
+  purged_at     timestamptz,
+  purged_by     text,
+  primary key (tenant_id, id),
+  unique (identity_hash, tenant_id),
+  check ((purged_at is null) = (object_key is not null)),
+  check ((purged_at is null) = (purged_by is null))
+);
+comment on table bpm_core.evidence is 'What proves something, as metadata; the object itself lies in a store of its own. Never updated but for the purge, which leaves a tombstone with the hash.';
+comment on column bpm_core.evidence.identity_hash is 'sha256 over the hash of the content and the object key: the same object is kept once, and known again after it was purged.';
+comment on column bpm_core.evidence.object_key is 'Where the object lies: a key or an address, never with a credential. Cleared by the purge: a key can tell of a person.';
+
+create table bpm_core.subject (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  subject_type text collate "C" not null check (length(subject_type) between 1 and 200),
+  subject_key  text collate "C" not null check (length(subject_key) between 1 and 300),
+  lock_version integer not null default 0 check (lock_version >= 0),
+  created_at   timestamptz not null,
+  updated_at   timestamptz not null,
+  primary key (tenant_id, id),
+  unique (subject_key, subject_type, tenant_id)
+) with (fillfactor = 85);
+comment on table bpm_core.subject is 'What facts are about: a shipment, an order, a customer. Its state is its current facts.';
+comment on column bpm_core.subject.lock_version is 'Grows by one with every accepted result or approved review that writes facts about it.';
+
+create table bpm_core.fact (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  subject_id       uuid not null,
+  subject_version  integer not null check (subject_version > 0),
+  name             text collate "C" not null check (length(name) between 1 and 200),
+  value            jsonb not null,
+  task_instance_id uuid,
+  attempt          integer,
+  review_id        uuid,
+  evidence_ids     uuid[] not null default '{}',
+  confirmed_by     text not null,
+  superseded_by    uuid,
+  at               timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, subject_id) references bpm_core.subject,
+  foreign key (tenant_id, superseded_by) references bpm_core.fact,
+  check ((task_instance_id is null) = (attempt is null)),
+  check (task_instance_id is not null or review_id is not null),
+  check (superseded_by <> id)
+);
+create unique index fact_current on bpm_core.fact (subject_id, name, tenant_id) where superseded_by is null;
+create index fact_of_subject on bpm_core.fact (subject_id, at);
+create index fact_of_result on bpm_core.fact (task_instance_id, attempt);
+create index fact_of_successor on bpm_core.fact (superseded_by) where superseded_by is not null;
+comment on table bpm_core.fact is 'What is true of a subject, and how we know: from which accepted result or approved review, with which evidence. Append-only; superseded_by is set once.';
+comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
+comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
 
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
@@ -1186,6 +1251,31 @@ create table bpm_core.result (
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+
+create table bpm_core.task_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  evidence_id      uuid not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, evidence_id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
+comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
+
+create table bpm_core.result_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  evidence_id      uuid not null,
+  primary key (tenant_id, task_instance_id, attempt, evidence_id),
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
+comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',
@@ -1411,7 +1501,8 @@ create table bpm_core.event_evidence (
   event_id    uuid not null,
   evidence_id uuid not null,
   primary key (tenant_id, event_id, evidence_id),
-  foreign key (tenant_id, event_id) references bpm_core.event
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
 );
 create index event_evidence_of_evidence on bpm_core.event_evidence (evidence_id);
 comment on table bpm_core.event_evidence is 'What came with an event and is kept elsewhere: metadata in evidence.';

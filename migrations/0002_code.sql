@@ -27,6 +27,15 @@ begin
 end
 $$;
 
+-- from 00_foundation/administered_tenants.sql
+-- The tenants the caller administers; the view of grants filters by it. Definer for the same reason as bpm_core.visible_tenants.
+-- Returns:  setof text, tenant ids.
+create or replace function bpm_core.administered_tenants()
+returns setof text
+language sql stable security definer parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'admin') t(tenant_id) $$;
+
 -- from 00_foundation/caller.sql
 -- Who calls: the role set with SET ROLE, else the login. Inside definer functions too, since neither changes there.
 create or replace function bpm_core.caller()
@@ -152,6 +161,38 @@ begin
 end
 $$;
 
+-- from 00_foundation/granted_tenants.sql
+-- The tenants a role is granted a capability for. Its grants are read once and the tenants looked up by them: a set of tens of thousands of tenants is
+-- not asked about one by one.
+-- Returns:  setof text, tenant ids in no order; suspended tenants too.
+create or replace function bpm_core.granted_tenants(p_role text, p_capability bpm_core.capability)
+returns setof text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_patterns text[] := array(
+    select distinct g.tenant_pattern
+      from bpm_core.tenant_grant g
+     where g.capability >= p_capability
+       and (g.role_name = p_role
+            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+begin
+  if '%' = any (v_patterns) then
+    return query select t.tenant_id from bpm_core.tenant t;
+    return;
+  end if;
+  return query
+  select t.tenant_id
+    from bpm_core.tenant t
+   where t.tenant_id = any (v_patterns)
+  union
+  select t.tenant_id
+    from bpm_core.tenant t
+   where exists (select from unnest(v_patterns) g(pattern) where right(g.pattern, 1) = '%' and starts_with(t.tenant_id, left(g.pattern, -1)));
+end
+$$;
+
 -- from 00_foundation/is_granted.sql
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
 -- In PL/pgSQL because a SQL function would be planned anew with every call of every public function.
@@ -223,6 +264,62 @@ create or replace function bpm_core.now()
 returns timestamptz
 language sql volatile parallel safe
 as $$ select clock_timestamp() $$;
+
+-- from 00_foundation/resume_tenant.sql
+-- Lets a suspended tenant go on.
+-- Returns:  boolean, false when it was not suspended.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.resume_tenant(p_resumed_tenant_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return bpm_core.turn_tenant(p_resumed_tenant_id, 'Active', p_reason, p_actor, p_tenant_id);
+end
+$$;
+
+-- from 00_foundation/revoke_access.sql
+-- Takes a grant away: exactly the one of this role, pattern and capability; what other grants give the role it keeps.
+-- Returns:  boolean, whether there was such a grant. Works for roles that are gone, too.
+-- Raises:   BP400 unknown capability, no role, no pattern or no tenant. BP403 the caller is not admin: of the tenant for a grant of that very tenant,
+--           else of the tenant without a name. BP409 it would leave the tenant without a name without an admin.
+-- Writes:   tenant_grant, audit_event.
+-- Locks:    tenant_grant, share row exclusive, when an admin of the tenant without a name is revoked: of two such calls one must see the other.
+create or replace function bpm.revoke_access(p_role text, p_tenant_pattern text, p_capability text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- As in grant_access.
+  v_tenant text := case when p_tenant_id is null or (p_tenant_pattern = p_tenant_id and right(p_tenant_id, 1) <> '%') then p_tenant_id else '' end;
+  v_actor  text;
+begin
+  perform bpm_core.enter_call(v_tenant, 'admin');
+  v_actor := bpm_core.acting_as(v_tenant, p_actor);
+  if p_role is null or length(p_role) > 63 or p_tenant_pattern is null or length(p_tenant_pattern) > 201 then
+    perform bpm_core.fail('BP400', 'A grant is of a role, for a tenant pattern: a text of at most 201 characters.');
+  elsif p_capability is null or p_capability not in ('reader', 'worker', 'operator', 'admin') then
+    perform bpm_core.fail('BP400', format('Unknown capability %L.', left(p_capability, 100)), null, 'Use reader, worker, operator or admin.');
+  end if;
+  if p_capability = 'admin' and p_tenant_pattern in ('', '%') then
+    lock table bpm_core.tenant_grant in share row exclusive mode;
+  end if;
+  delete from bpm_core.tenant_grant g
+   where g.role_name = p_role and g.tenant_pattern = p_tenant_pattern and g.capability = p_capability::bpm_core.capability;
+  if not found then
+    return false;
+  end if;
+  if not exists (select from bpm_core.tenant_grant g where g.capability = 'admin' and g.tenant_pattern in ('', '%')) then
+    perform bpm_core.fail('BP409', 'Nobody would be left to administer the tenant without a name.', null, 'Grant somebody else admin first.');
+  end if;
+  perform bpm_core.write_audit(v_tenant, v_actor, 'RevokeAccess', 'role', p_role, null, null,
+    jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
+  return true;
+end
+$$;
 
 -- from 00_foundation/set_setting.sql
 -- Sets an engine setting; null puts it back to its default. Settings hold for every tenant.
@@ -318,19 +415,66 @@ returns jsonb
 language sql stable parallel safe
 as $$ select coalesce((select s.value from bpm_core.setting s where s.name = p_name), p_default) $$;
 
+-- from 00_foundation/suspend_tenant.sql
+-- Suspends a tenant: its rows can be read, every other call for it gets BP423, runners pass it by. What is under way in a worker ends with its lease,
+-- and time passes: when the tenant is resumed, everything that fell due meanwhile is due.
+-- Returns:  boolean, false when it was suspended already.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.suspend_tenant(p_suspended_tenant_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return bpm_core.turn_tenant(p_suspended_tenant_id, 'Suspended', p_reason, p_actor, p_tenant_id);
+end
+$$;
+
+-- from 00_foundation/turn_tenant.sql
+-- Suspends a tenant, or lets it go on. The doors of bpm.suspend_tenant and bpm.resume_tenant.
+-- Returns:  boolean, whether that changed anything.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm_core.turn_tenant(p_which text, p_state text, p_reason text, p_actor text, p_tenant_id text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Only an admin of the tenant without a name suspends and resumes tenants.', null, 'Leave p_tenant_id out.');
+  end if;
+  v_actor := bpm_core.acting_as('', p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_which is null then
+    perform bpm_core.fail('BP400', 'Which tenant? It is null.');
+  elsif p_which = '' then
+    perform bpm_core.fail('BP422', 'The tenant without a name cannot be suspended: nobody could resume it.');
+  elsif not exists (select from bpm_core.tenant t where t.tenant_id = p_which) then
+    perform bpm_core.fail('BP404', format('There is no tenant %L.', left(p_which, 200)));
+  end if;
+  update bpm_core.tenant t set state = p_state where t.tenant_id = p_which and t.state <> p_state;
+  if not found then
+    return false;
+  end if;
+  perform bpm_core.write_audit('', v_actor, case p_state when 'Suspended' then 'SuspendTenant' else 'ResumeTenant' end, 'tenant', p_which, null, p_reason);
+  return true;
+end
+$$;
+
 -- from 00_foundation/visible_tenants.sql
--- The tenants the caller may read; views filter by it once per query (an InitPlan), not once per row.
+-- The tenants the caller may read; views and row level security filter by it once per query (an InitPlan), not once per row.
 -- Security definer, and executable by the four roles: the functions of a view run with the rights of its reader, its tables with the owner's.
 -- Returns:  setof text, tenant ids.
 create or replace function bpm_core.visible_tenants()
 returns setof text
 language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
-as $$
-  select t.tenant_id
-    from bpm_core.tenant t
-   where bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'reader')
-$$;
+as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
 -- from 10_record/decode_variables.sql
 -- Takes the wire form off values: __var:1: + JSON becomes that JSON. Encrypted values stay as they are, opaque. Call variables_fault first.
@@ -348,6 +492,73 @@ begin
     select jsonb_object_agg(v.key, case when starts_with(v.value #>> '{}', '__var:1:') then substr(v.value #>> '{}', 9)::jsonb else v.value end)
       from jsonb_each(p_variables) v);
 end
+$$;
+
+-- from 10_record/evidence_fault.sql
+-- Is this a list of evidence we take? Metadata of objects that lie elsewhere, or references to what is kept already: [{"object_key", "sha256", "mime",
+-- "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. A key that carries a credential or a signed query is none: whoever may read the record
+-- could use it.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.evidence_fault(p_items jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_bad record;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    return 'Evidence must be a JSON array.';
+  elsif jsonb_array_length(p_items) > 100 then
+    return format('%s pieces of evidence at once; at most 100.', jsonb_array_length(p_items));
+  end if;
+  select i.n, bpm_core.evidence_item_fault(i.item) as fault into r_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where bpm_core.evidence_item_fault(i.item) is not null
+   order by i.n
+   limit 1;
+  return 'Evidence ' || r_bad.n || ': ' || r_bad.fault;
+end
+$$;
+
+-- from 10_record/evidence_identity.sql
+-- Tells one piece of evidence from another: the hash of its content and where it lies.
+-- Returns:  bytea, a sha256.
+create or replace function bpm_core.evidence_identity(p_sha256 bytea, p_object_key text)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(p_sha256 || convert_to(p_object_key, 'UTF8')) $$;
+
+-- from 10_record/evidence_item_fault.sql
+-- What is wrong with one piece of evidence. Says nothing of the key it refuses: that may be the secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.evidence_item_fault(p_item jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_item) <> 'object' then 'it must be an object.'
+    when p_item ? 'evidence_id' then case
+      when p_item - 'evidence_id' <> '{}' then 'beside evidence_id nothing else may be said.'
+      when coalesce(p_item ->> 'evidence_id', '') !~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then 'evidence_id must be a uuid.' end
+    when p_item - '{object_key,sha256,mime,size_bytes,occurred_at}'::text[] <> '{}' then 'known keys are object_key, sha256, mime, size_bytes, occurred_at; or evidence_id.'
+    when jsonb_typeof(p_item -> 'object_key') is distinct from 'string' or length(p_item ->> 'object_key') not between 1 and 1024
+         or p_item ->> 'object_key' ~ '[[:cntrl:]]' then 'object_key must be a text of 1 to 1024 characters.'
+    when p_item ->> 'object_key' ~* '^[a-z][a-z0-9+.-]*:/*[^/?#]*:[^/?#]*@' or p_item ->> 'object_key' ~* '^([a-z][a-z0-9+.-]*:)?//[^/?#]*@'
+      then 'object_key carries a user name or password.'
+    when p_item ->> 'object_key' ~* '^data:' then 'object_key carries the content itself.'
+    -- Nobody knows every way to sign an address, so a query may name the version of the object and nothing else.
+    when p_item ->> 'object_key' ~ '[?#;&].*=' and p_item ->> 'object_key' !~ '^[^?#;&]*\?(versionId|generation)=[A-Za-z0-9._~-]+$'
+      then 'object_key carries a query or fragment; only versionId or generation may stand there.'
+    when coalesce(p_item ->> 'sha256', '') !~* '^[0-9a-f]{64}$' then 'sha256 must be 64 hexadecimal digits.'
+    when coalesce(jsonb_typeof(p_item -> 'mime'), 'null') not in ('string', 'null')
+         or p_item ->> 'mime' !~* '^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$' then 'mime must be type/subtype.'
+    when coalesce(jsonb_typeof(p_item -> 'size_bytes'), 'null') not in ('number', 'null') or p_item ->> 'size_bytes' !~ '^[0-9]{1,18}$'
+      then 'size_bytes must be a whole number.'
+    when coalesce(jsonb_typeof(p_item -> 'occurred_at'), 'null') not in ('string', 'null')
+         or p_item ->> 'occurred_at' is not null and bpm_core.parse_timestamp(left(p_item ->> 'occurred_at', 100)) is null then 'occurred_at must be an ISO 8601 date or time.'
+  end
 $$;
 
 -- from 10_record/is_plain.sql
@@ -393,6 +604,94 @@ as $$
              then null
            when p_detail ? 'local' then (p_detail -> 'variables') - array(select jsonb_array_elements_text(p_detail -> 'local'))
            else p_detail -> 'variables' end
+$$;
+
+-- from 10_record/purge_evidence.sql
+-- Purges a piece of evidence, once its object was removed from where it lay or is about to be: the key goes, a tombstone stays, with the hash of the content,
+-- so that what it proved can still be told apart and nobody brings it in again. Whatever referred to it goes on doing so; nothing new may.
+-- Returns:  one row: evidence_id, object_key (what to remove from the store; null in a repeat), sha256 (hex), purged_at, is_new (false: purged before).
+-- Raises:   BP400 no reason; BP403; BP404 no such evidence.
+-- Writes:   evidence, audit_event (without the key). Locks: evidence.
+create or replace function bpm.purge_evidence(p_evidence_id uuid, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (evidence_id uuid, object_key text, sha256 text, purged_at timestamptz, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  r_evidence bpm_core.evidence;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 2000 then
+    perform bpm_core.fail('BP400', 'A purge needs a reason of 1 to 2000 characters.', null, 'Pass p_reason; the audit keeps it.');
+  end if;
+  select e.* into r_evidence from bpm_core.evidence e where e.tenant_id = p_tenant_id and e.id = p_evidence_id for no key update;
+  if r_evidence.id is null then
+    perform bpm_core.fail('BP404', format('There is no evidence %s.', coalesce(p_evidence_id::text, 'null')), null, 'See the view bpm.evidence.');
+  end if;
+  is_new := r_evidence.purged_at is null;
+  object_key := r_evidence.object_key;
+  if is_new then
+    update bpm_core.evidence e
+       set object_key = null, purged_at = bpm_core.now(), purged_by = v_actor
+     where e.tenant_id = p_tenant_id and e.id = p_evidence_id
+    returning e.* into r_evidence;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PurgeEvidence', 'evidence', p_evidence_id::text, null, p_reason,
+      jsonb_build_object('sha256', encode(r_evidence.sha256, 'hex'), 'mime', r_evidence.mime, 'size_bytes', r_evidence.size_bytes));
+  end if;
+  evidence_id := r_evidence.id;
+  sha256 := encode(r_evidence.sha256, 'hex');
+  purged_at := r_evidence.purged_at;
+  return next;
+end
+$$;
+
+-- from 10_record/store_evidence.sql
+-- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
+-- p_items: as evidence_fault takes them, but without its limit of length.
+-- Returns:  uuid[], in item order; null for one that was purged, or an evidence_id that is not there: nothing new may refer to it.
+-- Writes:   evidence. Locks: what was there before, for share, so that no purge comes between this look and the reference its caller writes.
+create or replace function bpm_core.store_evidence(p_tenant_id text, p_items jsonb, p_actor text default null)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_hashes bytea[];
+  v_known  uuid[];
+begin
+  select array_agg(case when i.item ? 'object_key' then bpm_core.evidence_identity(decode(i.item ->> 'sha256', 'hex'), i.item ->> 'object_key') end order by i.n),
+         array_agg((i.item ->> 'evidence_id')::uuid order by i.n)
+    into v_hashes, v_known
+    from jsonb_array_elements(p_items) with ordinality i(item, n);
+  insert into bpm_core.evidence (tenant_id, id, identity_hash, object_key, sha256, mime, size_bytes, occurred_at, created_by, created_at)
+  select distinct on (v_hashes[i.n])
+         p_tenant_id, bpm_core.new_id(), v_hashes[i.n], i.item ->> 'object_key', decode(i.item ->> 'sha256', 'hex'), i.item ->> 'mime',
+         (i.item ->> 'size_bytes')::bigint, bpm_core.parse_timestamp(i.item ->> 'occurred_at'), coalesce(p_actor, bpm_core.caller()), v_now
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where v_hashes[i.n] is not null
+   order by v_hashes[i.n], i.n
+  on conflict do nothing;
+  -- Found in a later statement than the insert, which may have waited for a concurrent caller with the same piece.
+  select array_agg(coalesce(e.id, k.id) order by i.n) into v_known
+    from (select p_tenant_id as tenant_id, i.* from unnest(v_hashes, v_known) with ordinality i(hash, id, n) offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true
+    left join lateral (select e.id from bpm_core.evidence e where e.tenant_id = i.tenant_id and e.id = i.id offset 0) k on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_known) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select e.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
+     order by k.n);
+end
 $$;
 
 -- from 10_record/variables_fault.sql
@@ -447,7 +746,7 @@ $$;
 
 -- from 10_record/write_audit.sql
 -- Records one administrative or human action, in the transaction that does it.
--- Returns:  nothing. Writes audit_event. The trace id is the caller's setting bpm.trace_id, if any.
+-- Returns:  nothing. Writes audit_event. The trace id is the caller's setting bpm.trace_id, if any, its first 200 characters.
 create or replace function bpm_core.write_audit(
   p_tenant_id text, p_actor text, p_action text, p_aggregate_type text, p_aggregate_id text,
   p_aggregate_version integer default null, p_reason text default null, p_detail jsonb default '{}')
@@ -457,7 +756,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   insert into bpm_core.audit_event (tenant_id, id, actor, action, aggregate_type, aggregate_id, aggregate_version, trace_id, reason, detail, at)
   values (p_tenant_id, bpm_core.new_id(), p_actor, p_action, p_aggregate_type, p_aggregate_id, p_aggregate_version,
-          nullif(current_setting('bpm.trace_id', true), ''), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
+          left(nullif(current_setting('bpm.trace_id', true), ''), 200), p_reason, coalesce(p_detail, '{}'), bpm_core.now())
 $$;
 
 -- from 20_catalog/add_sagas.sql
@@ -15665,6 +15964,50 @@ begin
 end
 $$;
 
+-- from 50_work/attach_evidence.sql
+-- Keeps evidence, and attaches it to a task if one is named. Each piece is kept once: repeating the call changes nothing.
+-- p_items: [{"object_key", "sha256", "mime", "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. The object itself lies elsewhere.
+-- Returns:  one row per item: item (from 1), evidence_id.
+-- Raises:   BP403; BP404 no such task; BP409 a piece was purged, or an evidence_id is not there; BP422 evidence refused: ill-formed, or its key carries a credential.
+-- Writes:   evidence, task_evidence, audit_event.
+create or replace function bpm.attach_evidence(p_items jsonb, p_task_id uuid default null, p_actor text default null, p_tenant_id text default '')
+returns table (item integer, evidence_id uuid)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_fault text;
+  v_ids   uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_fault := bpm_core.evidence_fault(p_items);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, null, 'Each piece is {"object_key", "sha256", "mime", "size_bytes", "occurred_at"}; the key without a credential.');
+  elsif p_task_id is not null and not exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id) then
+    perform bpm_core.fail('BP404', format('There is no task %s.', p_task_id));
+  end if;
+  v_ids := bpm_core.store_evidence(p_tenant_id, p_items, v_actor);
+  if array_position(v_ids, null) is not null then
+    perform bpm_core.fail('BP409', format('Evidence %s was purged or is not there.', array_position(v_ids, null)),
+      jsonb_build_object('item', array_position(v_ids, null)), 'Nothing new may refer to it.');
+  end if;
+  if p_task_id is not null then
+    insert into bpm_core.task_evidence (tenant_id, task_instance_id, evidence_id, created_at)
+    select distinct p_tenant_id, p_task_id, e.id, bpm_core.now() from unnest(v_ids) e(id)
+    on conflict do nothing;
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'AttachEvidence', case when p_task_id is null then 'evidence' else 'task_instance' end,
+    coalesce(p_task_id::text, v_ids[1]::text, ''), null, null, jsonb_build_object('evidence', to_jsonb(v_ids)));
+  return query select e.n::integer, e.id from unnest(v_ids) with ordinality e(id, n);
+end
+$$;
+
 -- from 50_work/bury_tasks.sql
 -- Failed tasks stop their tokens: one incident and one dead letter each, in the transaction of the failure.
 -- Their last execution row says what went wrong. Writes: token, incident, dead_letter, history_event.
@@ -19474,7 +19817,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_places integer[] := array(select a.place from unnest(p_actions) with ordinality a(event_id, n, action, process_code, version, business_key, variables, message_name,
+  v_places bigint[] := array(select a.place from unnest(p_actions) with ordinality a(event_id, n, action, process_code, version, business_key, variables, message_name,
                                 correlation_key, ttl, instance_ids, task_ids, place) where a.action = 'StartProcess' order by a.place);
   v_starts bpm_core.start[] := array[]::bpm_core.start[];
   v_some   bpm_core.start[];
@@ -20355,10 +20698,12 @@ begin
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_19(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v;
+  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
 $$;
 
@@ -20405,6 +20750,7 @@ begin
       execute format(
         'create table bpm_core.%I (like bpm_core.history_event including defaults including constraints including storage) '
         'with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)', partition);
+      perform bpm_core.protect_table(format('bpm_core.%I', partition)::regclass);
       execute format(
         'alter table bpm_core.history_event attach partition bpm_core.%I for values from (%L) to (%L)',
         partition, v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');
@@ -21130,6 +21476,35 @@ as $$
   having count(*) > 1
 $$;
 
+-- from 80_operation/invariant_i_19.sql
+-- I-19: tenants apart, as far as data can show it: every table has row level security, each with tenants the policy of their readers and no other, and every
+-- public view is a barrier that asks for the tenants of its reader. Looked at with the tenant without a name. The rest is proved by `make wall`.
+create or replace function bpm_core.invariant_i_19(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select (bpm_core.violation_of('I-19', '', case when s.is_view then 'view' else 'table' end, s.name, s.rule, s.detail)).*
+    from (
+      select c.relname::text as name, false as is_view, 'a table without row level security or without its policy' as rule,
+             jsonb_build_object('row_security', c.relrowsecurity, 'policies', p.policies) as detail
+        from pg_class c
+       cross join lateral (
+         select exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and a.attnum > 0 and not a.attisdropped) as has_tenants) t
+       cross join lateral (
+         select array(select format('%s %s: %s', y.polname, y.polcmd, pg_get_expr(y.polqual, y.polrelid)) from pg_policy y where y.polrelid = c.oid) as policies) p
+       where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p')
+         and (not c.relrowsecurity
+              or cardinality(p.policies) <> t.has_tenants::integer
+              or t.has_tenants and p.policies[1] not like 'visible\_tenants r: %bpm\_core.visible\_tenants()%')
+      union all
+      select c.relname::text, true, 'a public view that is no barrier or does not ask for the tenants of its reader', jsonb_build_object('options', c.reloptions)
+        from pg_class c
+       where c.relnamespace = 'bpm'::regnamespace and c.relkind in ('v', 'm') and c.relname <> 'schema_migration'
+         and not (coalesce(c.reloptions && '{security_barrier=true,security_barrier=on}', false) and pg_get_viewdef(c.oid) ~ '(visible|administered)_tenants\(\)')) s
+   where p_tenant_id = ''
+$$;
+
 -- from 80_operation/invariant_i_21.sql
 -- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
@@ -21327,6 +21702,49 @@ as $$
         and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
      ) x(rule, broken)
    where m.tenant_id = p_tenant_id and x.broken
+$$;
+
+-- from 80_operation/invariant_i_28.sql
+-- I-28: an event is decided once: Dispatched and Ignored ⇔ one decision, Failed ⇔ one open dead letter; links belong to decided events, and what an event
+-- started says so in its history, once.
+create or replace function bpm_core.invariant_i_28(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
+           jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
+    from bpm_core.event e
+    left join (select d.event_id, count(*) as decisions, bool_and(d.actions @? 'strict $[*] ? (@.action != "Ignore")') as acts
+                 from bpm_core.routing_decision d
+                where d.tenant_id = p_tenant_id
+                group by d.event_id) d on d.event_id = e.id
+    left join (select l.event_id, count(*) as letters
+                 from bpm_core.dead_letter l
+                where l.tenant_id = p_tenant_id and l.state = 'Open' and l.event_id is not null
+                group by l.event_id) l on l.event_id = e.id
+   cross join lateral (values
+     ('decided without one decision', e.dispatch_state in ('Dispatched', 'Ignored') and coalesce(d.decisions, 0) <> 1),
+     ('a decision about an event that is not decided', e.dispatch_state in ('Pending', 'Failed') and d.decisions > 0),
+     ('ignored, though something was decided, or the other way round', (e.dispatch_state = 'Dispatched') <> d.acts and e.dispatch_state in ('Dispatched', 'Ignored')),
+     ('failed without one open dead letter', e.dispatch_state = 'Failed' and coalesce(l.letters, 0) <> 1),
+     ('a dead letter about an event that did not fail', e.dispatch_state <> 'Failed' and l.letters > 0),
+     ('waits with rules that never were', e.rules_version > coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0))) x(rule, broken)
+   where e.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-28', p.tenant_id, 'event_process_instance', p.event_id || ' ' || p.process_instance_id, 'a link of an event that was not dispatched',
+           jsonb_build_object('how', p.how, 'dispatch_state', e.dispatch_state))
+    from bpm_core.event_process_instance p
+    join bpm_core.event e on e.tenant_id = p.tenant_id and e.id = p.event_id
+   where p.tenant_id = p_tenant_id and e.dispatch_state <> 'Dispatched'
+  union all
+  select bpm_core.violation_of('I-28', h.tenant_id, 'workflow_instance', h.workflow_instance_id::text, 'started by an event that is not linked with it',
+           jsonb_build_object('event', h.detail -> 'event'))
+    from bpm_core.history_event h
+    join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+   where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
+     and not exists (select from bpm_core.event_process_instance p
+                      where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
 $$;
 
 -- from 80_operation/maintain_partitions.sql
@@ -22134,9 +22552,10 @@ language sql immutable parallel safe
 as $$ select row(p_invariant, p_tenant_id, p_kind || ' ' || p_id, jsonb_build_object('rule', p_rule) || p_seen)::bpm_core.violation $$;
 
 -- from 90_access/apply_grants.sql
--- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says.
--- Run at the end of every migration that creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
--- Writes:   privileges only. Run by the owner.
+-- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says. And
+-- row level security on every table, for whoever is granted one all the same.
+-- Run at the end of every migration that creates a table, or creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
+-- Writes:   privileges, row security and policies only. Run by the owner.
 create or replace function bpm_core.apply_grants()
 returns void
 language plpgsql volatile
@@ -22154,8 +22573,8 @@ begin
   revoke all on all routines in schema bpm, bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant usage on schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant select on all tables in schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
-  -- The one private function that runs with the rights of whoever reads a view.
-  grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  -- The private functions that run with the rights of whoever reads a view.
+  grant execute on function bpm_core.visible_tenants(), bpm_core.administered_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   for r_object in
     select p.oid::regprocedure as signature, r.role_name
       from pg_proc p
@@ -22166,8 +22585,74 @@ begin
   loop
     execute format('grant execute on function %s to %I', r_object.signature, r_object.role_name);
   end loop;
+  for r_object in
+    select c.oid::regclass as table_name
+      from pg_class c
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p') and c.relowner = current_user::regrole
+     order by c.oid
+  loop
+    perform bpm_core.protect_table(r_object.table_name);
+  end loop;
 end
 $$;
+
+-- from 90_access/protect_table.sql
+-- Row level security for one table: whoever is granted the table itself sees the rows of the tenants he is granted, and changes none. A table without
+-- tenants gets no policy, so that nobody but the owner sees a row of it.
+-- Not forced: the functions run as the owner, for whom nothing is added to any statement; a forced policy would be planned into each of them, and
+-- `set row_security = off` in a session would make every call fail. Not hot, so dynamic SQL is fine here: the name comes from the catalog.
+-- Writes:   row security and policy of p_table, where they are missing. Locks: then p_table, access exclusive, for an instant. Run by the owner.
+create or replace function bpm_core.protect_table(p_table regclass)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not (select c.relrowsecurity from pg_class c where c.oid = p_table) then
+    execute format('alter table %s enable row level security', p_table);
+  end if;
+  if exists (select from pg_attribute a where a.attrelid = p_table and a.attname = 'tenant_id' and a.attnum > 0 and not a.attisdropped)
+     and not exists (select from pg_policy y where y.polrelid = p_table and y.polname = 'visible_tenants') then
+    execute format('create policy visible_tenants on %s for select using (tenant_id = any (array(select bpm_core.visible_tenants())))', p_table);
+  end if;
+end
+$$;
+
+-- from 00_foundation/views.sql
+-- Tenants and who may what for them, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.tenant with (security_barrier) as
+select t.tenant_id,
+       t.name,
+       t.state,
+       t.created_at
+  from bpm_core.tenant t
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.tenant is 'The tenants the caller may read, Active or Suspended.';
+
+create or replace view bpm.access with (security_barrier) as
+select c.tenant_id,
+       c.role_name,
+       c.tenant_pattern,
+       c.capability::text as capability,
+       c.granted_by,
+       c.granted_at
+  from (
+    select t.tenant_id, g.role_name, g.tenant_pattern, g.capability, g.granted_by, g.granted_at
+      from bpm_core.tenant_grant g
+      join bpm_core.tenant t
+        on t.tenant_id = g.tenant_pattern
+        or (right(g.tenant_pattern, 1) = '%' and starts_with(t.tenant_id, left(g.tenant_pattern, -1)))
+    union all
+    select '', g.role_name, g.tenant_pattern, g.capability, g.granted_by, g.granted_at
+      from bpm_core.tenant_grant g
+     where not exists (
+             select
+               from bpm_core.tenant t
+              where t.tenant_id = g.tenant_pattern
+                 or (right(g.tenant_pattern, 1) = '%' and starts_with(t.tenant_id, left(g.tenant_pattern, -1))))) c
+ where c.tenant_id = any (array(select bpm_core.administered_tenants()));
+comment on view bpm.access is 'Who may what for each tenant the caller administers, and by which grant. A grant that covers no tenant yet stands with the tenant without a name.';
 
 -- from 10_record/views.sql
 -- What happened, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -22204,6 +22689,65 @@ select h.tenant_id,
   left join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
  where h.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.history is 'Every change of instance, token, task, timer, message, decision and delivery; per instance in order of seq.';
+
+create or replace view bpm.evidence with (security_barrier) as
+select e.tenant_id,
+       e.id as evidence_id,
+       e.object_key,
+       encode(e.sha256, 'hex') as sha256,
+       e.mime,
+       e.size_bytes,
+       e.occurred_at,
+       e.created_by,
+       e.created_at,
+       e.purged_at,
+       e.purged_by
+  from bpm_core.evidence e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.evidence is 'What proves something, as metadata. Of what was purged only the tombstone is left: no object_key, the hash stays.';
+
+create or replace view bpm.subject with (security_barrier) as
+select s.tenant_id,
+       s.id as subject_id,
+       s.subject_type,
+       s.subject_key,
+       s.lock_version,
+       coalesce(f.facts, '{}') as facts,
+       s.created_at,
+       s.updated_at
+  from bpm_core.subject s
+  left join lateral (select jsonb_object_agg(f.name, f.value) as facts
+                       from bpm_core.fact f
+                      where f.subject_id = s.id and f.tenant_id = s.tenant_id and f.superseded_by is null) f on true
+ where s.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.subject is 'What facts are about, with its current facts as one object.';
+
+create or replace view bpm.fact with (security_barrier) as
+select f.tenant_id,
+       f.id as fact_id,
+       f.subject_id,
+       s.subject_type,
+       s.subject_key,
+       f.subject_version,
+       f.name,
+       f.value,
+       f.superseded_by is null as is_current,
+       f.superseded_by,
+       f.task_instance_id as task_id,
+       f.attempt,
+       w.process_instance_id,
+       t.workflow_instance_id,
+       t.node_id,
+       f.review_id,
+       f.evidence_ids,
+       f.confirmed_by,
+       f.at
+  from bpm_core.fact f
+  join bpm_core.subject s on s.tenant_id = f.tenant_id and s.id = f.subject_id
+  left join bpm_core.task_instance t on t.tenant_id = f.tenant_id and t.id = f.task_instance_id
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where f.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.fact is 'Facts, current and superseded, with their provenance: the task and attempt whose accepted result said so, or the review, and the evidence.';
 
 -- from 20_catalog/views.sql
 -- What the catalog shows: every version of every process of the caller's tenants.
@@ -22744,6 +23288,7 @@ values
   ('accept_event', false, true, true),
   ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
+  ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
@@ -22791,9 +23336,13 @@ values
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_task', false, false, false),
+  ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
+  ('resume_tenant', false, false, false),
+  ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
-  ('set_setting', false, false, false);
+  ('set_setting', false, false, false),
+  ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 
 -- from 90_access/grants.sql

@@ -3,6 +3,9 @@
 ``make test`` lints, runs the smoke tests on the second server found here (if there is one), then
 everything on the first. ``make test-all`` runs everything on each. What pytest says closes the
 output. More arguments go to pytest.
+
+Where there are several processors, as many processes share the tests, each with a server of its
+own and whole modules at a time.
 """
 
 from __future__ import annotations
@@ -28,6 +31,12 @@ def servers() -> list[Binaries]:
     return system[:1] + [b for b in found if b.origin == "wheel"][:1]
 
 
+def side_by_side() -> list[str]:
+    """What tells pytest to use the processors there are; more than four wait for the disk."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return ["-n", str(min(processors, 4)), "--dist", "loadfile"] if processors > 1 else []
+
+
 def run_pytest(binaries: Binaries, arguments: list[str]) -> int:
     """One run of pytest on one server; returns its exit code."""
     print(f"\n== PostgreSQL {binaries.version} ({binaries.origin})", flush=True)
@@ -40,6 +49,7 @@ def main(arguments: list[str]) -> int:
     """Run the stages; the first failing one ends it."""
     everywhere = "--all" in arguments
     rest = [a for a in arguments if a != "--all"]
+    everything = [*side_by_side(), *rest]
     try:
         first, *others = servers()
     except ServerError as error:
@@ -49,12 +59,12 @@ def main(arguments: list[str]) -> int:
     if lint:
         return lint
     for other in others:
-        code = run_pytest(other, rest if everywhere else ["-q", "-m", "smoke", *rest])
+        code = run_pytest(other, everything if everywhere else ["-q", "-m", "smoke", *rest])
         if code:
             return code
     if not others:
         print("\nonly one PostgreSQL here: no second version is tested", flush=True)
-    return run_pytest(first, rest)
+    return run_pytest(first, everything)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ create table if not exists {LEDGER} (
   checksum    text        not null,
   applied_at  timestamptz not null default clock_timestamp()
 );
+alter table {LEDGER} enable row level security;
 comment on table {LEDGER} is 'Which migrations this database has run.';
 create or replace view {LEDGER_VIEW} as
   select m.version, m.name, m.checksum, m.applied_at

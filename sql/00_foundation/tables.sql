@@ -16,7 +16,7 @@ create table bpm_core.setting (
 comment on table bpm_core.setting is 'Engine settings that differ from their default. Set by bpm.set_setting, read by bpm_core.setting_*.';
 
 create table bpm_core.tenant (
-  tenant_id  text collate "C" primary key check (length(tenant_id) <= 200),
+  tenant_id  text collate "C" primary key check (tenant_id ~ '^[^%[:cntrl:]]{0,200}$'),
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),

@@ -103,6 +103,31 @@ create table bpm_core.result (
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+
+create table bpm_core.task_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  evidence_id      uuid not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, evidence_id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
+comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
+
+create table bpm_core.result_evidence (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  evidence_id      uuid not null,
+  primary key (tenant_id, task_instance_id, attempt, evidence_id),
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
+comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',

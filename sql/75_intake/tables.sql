@@ -47,7 +47,8 @@ create table bpm_core.event_evidence (
   event_id    uuid not null,
   evidence_id uuid not null,
   primary key (tenant_id, event_id, evidence_id),
-  foreign key (tenant_id, event_id) references bpm_core.event
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
 );
 create index event_evidence_of_evidence on bpm_core.event_evidence (evidence_id);
 comment on table bpm_core.event_evidence is 'What came with an event and is kept elsewhere: metadata in evidence.';

@@ -29,6 +29,7 @@ begin
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_19(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v

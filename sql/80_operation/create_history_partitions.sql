@@ -23,6 +23,7 @@ begin
       execute format(
         'create table bpm_core.%I (like bpm_core.history_event including defaults including constraints including storage) '
         'with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)', partition);
+      perform bpm_core.protect_table(format('bpm_core.%I', partition)::regclass);
       execute format(
         'alter table bpm_core.history_event attach partition bpm_core.%I for values from (%L) to (%L)',
         partition, v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');

@@ -1,6 +1,7 @@
--- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says.
--- Run at the end of every migration that creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
--- Writes:   privileges only. Run by the owner.
+-- Makes the privileges of the database equal to bpm_core.function_grant: nobody but the four roles may do anything, each what the list says. And
+-- row level security on every table, for whoever is granted one all the same.
+-- Run at the end of every migration that creates a table, or creates or replaces a function or a view. Not hot, so dynamic SQL is fine here.
+-- Writes:   privileges, row security and policies only. Run by the owner.
 create or replace function bpm_core.apply_grants()
 returns void
 language plpgsql volatile
@@ -18,8 +19,8 @@ begin
   revoke all on all routines in schema bpm, bpm_core from public, bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant usage on schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   grant select on all tables in schema bpm to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
-  -- The one private function that runs with the rights of whoever reads a view.
-  grant execute on function bpm_core.visible_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+  -- The private functions that run with the rights of whoever reads a view.
+  grant execute on function bpm_core.visible_tenants(), bpm_core.administered_tenants() to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
   for r_object in
     select p.oid::regprocedure as signature, r.role_name
       from pg_proc p
@@ -29,6 +30,14 @@ begin
      where p.pronamespace = 'bpm'::regnamespace and r.may
   loop
     execute format('grant execute on function %s to %I', r_object.signature, r_object.role_name);
+  end loop;
+  for r_object in
+    select c.oid::regclass as table_name
+      from pg_class c
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind in ('r', 'p') and c.relowner = current_user::regrole
+     order by c.oid
+  loop
+    perform bpm_core.protect_table(r_object.table_name);
   end loop;
 end
 $$;

@@ -22,6 +22,7 @@ values
   ('accept_event', false, true, true),
   ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
+  ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
@@ -69,7 +70,11 @@ values
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_task', false, false, false),
+  ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
+  ('resume_tenant', false, false, false),
+  ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
-  ('set_setting', false, false, false);
+  ('set_setting', false, false, false),
+  ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

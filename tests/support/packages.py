@@ -30,11 +30,8 @@ def debian(names: Sequence[str]) -> Path | None:
             if not runs(["apt-get", "download", name], folder):
                 continue
             package = next(Path(folder).glob("*.deb"))
-            scratch = CACHE / f"{name}.new"
-            scratch.mkdir(parents=True, exist_ok=True)
-            if runs(["dpkg-deb", "-x", str(package), str(scratch)], folder):
-                scratch.rename(target)
-                return target
+            if runs(["dpkg-deb", "-x", str(package), f"{folder}/unpacked"], folder):
+                return keep(Path(folder) / "unpacked", target)
     return None
 
 
@@ -48,13 +45,26 @@ def npm(name: str) -> Path | None:
     with tempfile.TemporaryDirectory() as folder:
         if not runs(["npm", "pack", "--silent", name], folder):
             return None
-        scratch = target.with_name(f"{target.name}.new")
-        scratch.mkdir(parents=True, exist_ok=True)
+        unpacked = Path(folder) / "unpacked"
+        unpacked.mkdir()
         for archive in Path(folder).glob("*.tgz"):
-            unpack(archive, scratch)
-        for archive in list(scratch.rglob("*.tar.gz")):
-            unpack(archive, scratch)
+            unpack(archive, unpacked)
+        for archive in list(unpacked.rglob("*.tar.gz")):
+            unpack(archive, unpacked)
+        return keep(unpacked, target)
+
+
+def keep(unpacked: Path, target: Path) -> Path:
+    """Put a folder into the cache whole; of several test processes that do so, one wins."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_name(f"{target.name}.{os.getpid()}")
+    shutil.move(unpacked, scratch)
+    try:
         scratch.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(scratch)
     return target
 
 

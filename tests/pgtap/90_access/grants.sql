@@ -1,6 +1,6 @@
 -- Privileges are what bpm_core.function_grant says, and nothing besides.
 begin;
-select plan(19);
+select plan(26);
 
 -- The clock of the test kit is no part of the product.
 create temp view product as
@@ -29,7 +29,7 @@ select set_eq(
       from pg_proc p
      cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin')) r(role)
      where p.pronamespace = 'bpm_core'::regnamespace and has_function_privilege(r.role, p.oid, 'execute')$$,
-  $$values ('visible_tenants')$$, 'of the private functions the roles may call the one that views need');
+  $$values ('administered_tenants'), ('visible_tenants')$$, 'of the private functions the roles may call those that views need');
 select is_empty(
   $$select c.oid::regclass, r.role
       from pg_class c
@@ -66,11 +66,63 @@ reset role;
 select ok(not has_function_privilege('public', 'bpm.made_later()', 'execute'), 'a function made later is not open to PUBLIC');
 drop function bpm.made_later();
 
+select set_eq(
+  $$select d.defaclobjtype::text, d.defaclacl::text from pg_default_acl d where d.defaclrole = 'bpm_owner'::regrole and d.defaclnamespace = 0$$,
+  $$values ('f', '{bpm_owner=X/bpm_owner}')$$, 'the owner''s defaults give functions to nobody, and say nothing else');
+set local role bpm_owner;
+create table bpm_core.made_later (id integer);
+create view bpm.made_later as select 1 as one;
+create sequence bpm_core.made_later_seq;
+reset role;
+select is_empty(
+  $$select c.oid::regclass, r.role
+      from pg_class c
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin'), ('public')) r(role)
+     where c.relname in ('made_later', 'made_later_seq')
+       and case c.relkind when 'S' then has_sequence_privilege(r.role, c.oid, 'usage, select, update')
+                          else has_table_privilege(r.role, c.oid, 'select, insert, update, delete, truncate, references, trigger') end$$,
+  'nor is a table, a view or a sequence made later');
+drop table bpm_core.made_later;
+drop view bpm.made_later;
+drop sequence bpm_core.made_later_seq;
+
+select is_empty(
+  $$select t.oid::regtype, r.role
+      from pg_type t
+     cross join (values ('bpm_reader'), ('bpm_worker'), ('bpm_operator'), ('bpm_admin'), ('public')) r(role)
+     where t.typnamespace = 'bpm'::regnamespace and t.typtype in ('e', 'd', 'r') and has_type_privilege(r.role, t.oid, 'usage') <> true$$,
+  'everybody may use the public types');
+select is_empty(
+  $$select a.attrelid::regclass, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
+     where c.relnamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace) and a.attacl is not null$$,
+  'no privilege on a single column');
+select is_empty(
+  $$select o.oid, o.kind
+      from (select c.oid, c.relkind::text as kind, c.relowner as owner from pg_class c where c.relnamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace)
+            union all select t.oid, 'type', t.typowner from pg_type t where t.typnamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace)
+            union all select p.oid, 'function', p.proowner from pg_proc p where p.pronamespace = 'bpm_core'::regnamespace
+            union all select n.oid, 'schema', n.nspowner from pg_namespace n where n.nspname in ('bpm', 'bpm_core')) o
+     where o.owner <> 'bpm_owner'::regrole$$,
+  'everything belongs to bpm_owner');
+select is_empty(
+  $$select a.grantor::regrole, a.grantee::regrole, c.oid::regclass
+      from pg_class c cross join lateral aclexplode(c.relacl) a
+     where c.relnamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace) and a.is_grantable and a.grantee <> c.relowner$$,
+  'nobody may hand on what he was granted');
+select set_eq(
+  $$select r.rolname::text, r.rolcanlogin, r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication
+      from pg_roles r where r.rolname in ('bpm_owner', 'bpm_reader', 'bpm_worker', 'bpm_operator', 'bpm_admin') order by r.rolname collate "C"$$,
+  $$values ('bpm_admin', false, false), ('bpm_operator', false, false), ('bpm_owner', false, false), ('bpm_reader', false, false), ('bpm_worker', false, false)$$,
+  'the five roles do not log in, and are nothing special to the server');
+
 -- How public and private functions are made.
 select is_empty($$select oid::regprocedure from product where not prosecdef or proowner <> 'bpm_owner'::regrole$$,
   'every public function runs with the rights of bpm_owner');
-select is_empty($$select oid::regprocedure from product where not coalesce(proconfig @> '{"search_path=pg_catalog, pg_temp"}', false)$$,
-  'and pins its search_path');
+select is_empty(
+  $$select p.oid::regprocedure from pg_proc p
+     where p.pronamespace in ('bpm'::regnamespace, 'bpm_core'::regnamespace) and p.prosecdef
+       and not coalesce(p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', false)$$,
+  'and pins its search_path, as whatever runs with the rights of its owner: pg_temp is looked at last');
 select is_empty(
   $$select oid::regprocedure from product
      where proname not in ('api_version', 'tenants_with_work')
@@ -78,7 +130,7 @@ select is_empty(
   'and takes p_tenant_id last, '''' by default');
 select is_empty(
   $$select p.oid::regprocedure from pg_proc p
-     where p.pronamespace = 'bpm_core'::regnamespace and (p.prosecdef and p.proname <> 'visible_tenants' or p.proowner <> 'bpm_owner'::regrole)$$,
+     where p.pronamespace = 'bpm_core'::regnamespace and (p.prosecdef and p.proname not in ('visible_tenants', 'administered_tenants') or p.proowner <> 'bpm_owner'::regrole)$$,
   'every private function runs with the rights of its caller');
 select is_empty(
   $$select p.oid::regprocedure
@@ -97,11 +149,18 @@ select is_empty(
   $$select c.oid::regclass from pg_class c
      where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'
        and not (coalesce(c.reloptions @> '{security_barrier=true}', false) and c.relowner = 'bpm_owner'::regrole
-                and pg_get_viewdef(c.oid) ~ 'visible_tenants')$$,
+                and pg_get_viewdef(c.oid) ~ '(visible|administered)_tenants\(\)')$$,
   'every public view is a security barrier of bpm_owner and asks for the tenants of its reader');
 select set_eq(
   $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
-  $$values ('instance'), ('task'), ('execution'), ('history'), ('incident'), ('approval'), ('command'), ('compensation'), ('timer'), ('message'), ('signal'), ('start_event'), ('dead_letter'), ('definition')$$,
+  $$values
+    ('tenant'), ('access'),
+    ('history'), ('evidence'), ('subject'), ('fact'),
+    ('definition'),
+    ('instance'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
+    ('task'), ('execution'), ('dead_letter'),
+    ('approval'),
+    ('command')$$,
   'the public views are those promised');
 
 select * from finish();

@@ -1,0 +1,14 @@
+-- Suspends a tenant: its rows can be read, every other call for it gets BP423, runners pass it by. What is under way in a worker ends with its lease,
+-- and time passes: when the tenant is resumed, everything that fell due meanwhile is due.
+-- Returns:  boolean, false when it was suspended already.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 the tenant without a name, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.suspend_tenant(p_suspended_tenant_id text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return bpm_core.turn_tenant(p_suspended_tenant_id, 'Suspended', p_reason, p_actor, p_tenant_id);
+end
+$$;
