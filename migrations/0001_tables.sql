@@ -173,11 +173,16 @@ comment on table bpm_core.fact is 'What is true of a subject, and how we know: f
 comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
 comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
 
+-- A fact as it was told, and by what: an accepted result or an approved review. item tells those told together.
+create type bpm_core.told_fact as (
+  item integer, subject_type text, subject_key text, name text, value jsonb, expected_version integer, evidence_ids uuid[],
+  task_instance_id uuid, attempt integer, review_id uuid, confirmed_by text);
+
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
 -- As in 40_flow, no index but the primary keys begins with tenant_id.
 
-create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
+create type bpm_core.version_status as enum ('Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
@@ -210,13 +215,15 @@ create table bpm_core.role_version (
   version          integer not null check (version > 0),
   status           bpm_core.version_status not null,
   content_hash     bytea not null,
-  responsibilities jsonb not null default '{}',
+  responsibilities jsonb not null default '[]' check (jsonb_typeof(responsibilities) = 'array'),
+  policy           jsonb not null default '{}' check (jsonb_typeof(policy) = 'object'),
+  capabilities     jsonb not null default '[]' check (jsonb_typeof(capabilities) = 'array'),
+  context_profile  jsonb not null default '{}' check (jsonb_typeof(context_profile) = 'object'),
   created_by       text not null,
-  published_at     timestamptz,
+  published_at     timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.role_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.role_definition
 );
 alter table bpm_core.role_definition add foreign key (tenant_id, published_version_id) references bpm_core.role_version;
 comment on table bpm_core.role_version is 'Responsibilities, policy, capabilities and context profile of an owner role; no model or provider names.';
@@ -251,11 +258,10 @@ create table bpm_core.task_version (
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
   created_by        text not null,
-  published_at      timestamptz,
+  published_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.task_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.task_definition
 );
 alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
 comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
@@ -285,12 +291,11 @@ create table bpm_core.workflow_version (
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
-  published_at          timestamptz,
+  published_at          timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
-  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version
 );
 alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
 comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
@@ -427,11 +432,10 @@ create table bpm_core.process_version (
   content_hash  bytea not null,
   name          text,
   created_by    text not null,
-  published_at  timestamptz,
+  published_at  timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.process_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.process_definition
 );
 alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
 
@@ -443,11 +447,20 @@ create table bpm_core.process_workflow_binding (
   position            integer not null,
   depends_on          text[] not null default '{}',
   start_condition     jsonpath,
+  start_tree          jsonb,
+  start_source        text,
   primary key (tenant_id, process_version_id, binding_key),
+  unique (process_version_id, position, tenant_id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
-  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  check (start_condition is null or start_tree is null),
+  check ((start_source is null) = (start_condition is null and start_tree is null))
 );
-comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
+comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main. Written with the version, never changed.';
+comment on column bpm_core.process_workflow_binding.depends_on is 'The bindings that have to be completed (or skipped) before this one starts; none: it starts with the process.';
+comment on column bpm_core.process_workflow_binding.start_condition is 'Strict jsonpath predicate over the variables of the process, as in workflow_flow; null: see start_tree, and without that always true. Undecidable is never false.';
+comment on column bpm_core.process_workflow_binding.start_tree is 'What jsonpath cannot say, for evaluate_condition.';
+comment on column bpm_core.process_workflow_binding.start_source is 'The condition as it was written.';
 
 create table bpm_core.destination (
   tenant_id          text collate "C" not null default '',
@@ -565,6 +578,27 @@ create type bpm_core.draft_flow as (
   condition_tree   jsonb
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
+
+-- A node pinned to a task version that is not the published one of its type, with what it gets from there.
+create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval);
+
+-- A binding of a process on its way to process_workflow_binding; problem: what is wrong with its start condition.
+create type bpm_core.draft_binding as (
+  item                integer,
+  binding_key         text,
+  workflow            text,
+  version             integer,
+  position            integer,
+  depends_on          text[],
+  start_source        text,
+  start_condition     jsonpath,
+  start_tree          jsonb,
+  problem             text,
+  definition_id       uuid,
+  archived            boolean,
+  workflow_version_id uuid,
+  starts              text[]
+);
 
 create type bpm_core.expression_token as (
   kind  text,
@@ -1163,8 +1197,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.

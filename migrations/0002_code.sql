@@ -561,6 +561,59 @@ as $$
   end
 $$;
 
+-- from 10_record/fact_item_fault.sql
+-- What is wrong with one fact as a worker tells it: {"subject_type", "subject_key", "name", "value", "evidence": [places, from 0], "expected_version"}.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.fact_item_fault(p_fact jsonb, p_pieces integer)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_fact) <> 'object' then 'it must be an object.'
+    when p_fact - '{subject_type,subject_key,name,value,evidence,expected_version}'::text[] <> '{}'
+      then 'known keys are subject_type, subject_key, name, value, evidence, expected_version.'
+    when jsonb_typeof(p_fact -> 'subject_type') is distinct from 'string' or length(p_fact ->> 'subject_type') not between 1 and 200
+         or jsonb_typeof(p_fact -> 'subject_key') is distinct from 'string' or length(p_fact ->> 'subject_key') not between 1 and 300
+         or jsonb_typeof(p_fact -> 'name') is distinct from 'string' or length(p_fact ->> 'name') not between 1 and 200
+      then 'subject_type, subject_key and name must be texts of 1 to 200 characters, the key of up to 300.'
+    when not p_fact ? 'value' then 'value is missing.'
+    when coalesce(jsonb_typeof(p_fact -> 'expected_version'), 'null') not in ('number', 'null') or p_fact ->> 'expected_version' !~ '^[0-9]{1,9}$'
+      then 'expected_version must be a whole number.'
+    when coalesce(jsonb_typeof(p_fact -> 'evidence'), 'null') not in ('array', 'null')
+         or exists (select
+                      from jsonb_array_elements(case jsonb_typeof(p_fact -> 'evidence') when 'array' then p_fact -> 'evidence' else '[]' end) e
+                     where jsonb_typeof(e) <> 'number' or e::text !~ '^[0-9]{1,3}$' or case when e::text ~ '^[0-9]{1,3}$' then e::text::integer end >= p_pieces)
+      then 'evidence must be places in the list of evidence, from 0.'
+  end
+$$;
+
+-- from 10_record/get_facts.sql
+-- What is true of a subject, and how we know.
+-- p_history: also what was superseded, oldest first.
+-- Returns:  one row per fact: name, value, is_current, subject_version, task_id and attempt of the result it came with, review_id, evidence_ids, confirmed_by, at.
+--           None: nothing is known of it, or it is not there.
+-- Raises:   BP403.
+create or replace function bpm.get_facts(p_subject_type text, p_subject_key text, p_history boolean default false, p_tenant_id text default '')
+returns table (name text, value jsonb, is_current boolean, subject_version integer, task_id uuid, attempt integer, review_id uuid, evidence_ids uuid[],
+               confirmed_by text, at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
+    from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
+   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
+   where f.superseded_by is null or p_history
+   order by f.subject_version, f.id;
+end
+$$;
+
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
@@ -589,6 +642,116 @@ exception
   -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
   when data_exception or statement_too_complex then
     return false;
+end
+$$;
+
+-- from 10_record/lock_evidence.sql
+-- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
+-- under the evidence_id given.
+-- p_items: a list per teller. Returns: integer[], the places of those tellers, from 1. Locks: evidence, for share: purges wait.
+create or replace function bpm_core.lock_evidence(p_tenant_id text, p_items jsonb[])
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tellers integer[];
+  v_named   boolean[];
+  v_ids     uuid[];
+begin
+  select array_agg(i.teller), array_agg(i.named), array_agg(coalesce(e.id, i.id))
+    into v_tellers, v_named, v_ids
+    from (select p_tenant_id as tenant_id, t.n::integer as teller, (e.item ->> 'evidence_id')::uuid as id, e.item ? 'evidence_id' as named,
+                 bpm_core.evidence_identity(decode(e.item ->> 'sha256', 'hex'), e.item ->> 'object_key') as hash
+            from unnest(p_items) with ordinality t(items, n)
+           cross join lateral jsonb_array_elements(t.items) e(item)
+          offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_ids) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select distinct k.teller
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_tellers, v_named, v_ids) k(teller, named, id) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on true
+     where e.purged_at is not null or k.named and e.id is null);
+end
+$$;
+
+-- from 10_record/lock_subjects.sql
+-- Locks the subjects facts are told of, in order of type and key, those that are not there made first, unless every teller expects them to be there.
+-- Writes:   subject. Locks: subject: it is a shared parent, so instances and tasks are locked before.
+create or replace function bpm_core.lock_subjects(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.subject (tenant_id, id, subject_type, subject_key, created_at, updated_at)
+  select p_tenant_id, bpm_core.new_id(), f.subject_type, f.subject_key, p_now, p_now
+    from (select f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f
+           group by 1, 2 having bool_or(coalesce(f.expected_version, 0) = 0) order by 1, 2) f
+  on conflict do nothing;
+  perform 1
+     from (select p_tenant_id as tenant_id, f.* from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+    cross join lateral (
+      select
+        from bpm_core.subject s
+       where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
+         for no key update) s;
+end
+$$;
+
+-- from 10_record/outdated_facts.sql
+-- Which of those who tell facts expect another version of a subject than there is? As if they came one after the other: what an earlier item of this call
+-- writes counts. Subjects are locked.
+-- Returns:  integer[], the items.
+create or replace function bpm_core.outdated_facts(p_tenant_id text, p_facts bpm_core.told_fact[])
+returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_versions integer[];
+  v_outdated integer[] := array[]::integer[];
+  v_place    integer;
+  r_item     record;
+begin
+  if not exists (select from unnest(p_facts) f where f.expected_version is not null) then
+    return v_outdated;
+  end if;
+  v_versions := array(
+    select coalesce(s.lock_version, 0)
+      from (select p_tenant_id as tenant_id, f.*
+              from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+      left join lateral (select s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s on true
+     order by f.subject_type, f.subject_key);
+  for r_item in
+    select f.item, array_agg(f.place) as places, array_agg(f.expected_version) as expected
+      from (select f.item, f.expected_version, dense_rank() over (order by f.subject_type collate "C", f.subject_key collate "C")::integer as place
+              from unnest(p_facts) f) f
+     group by f.item
+     order by f.item
+  loop
+    if exists (select from unnest(r_item.places, r_item.expected) x(place, expected) where v_versions[x.place] <> x.expected) then
+      v_outdated := v_outdated || r_item.item;
+    else
+      foreach v_place in array array(select distinct x.place from unnest(r_item.places) x(place)) loop
+        v_versions[v_place] := v_versions[v_place] + 1;
+      end loop;
+    end if;
+  end loop;
+  return v_outdated;
 end
 $$;
 
@@ -648,6 +811,60 @@ begin
 end
 $$;
 
+-- from 10_record/record_fault.sql
+-- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.record_fault(p_record jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_facts jsonb := p_record -> 'facts';
+  v_fault text := bpm_core.evidence_fault(p_record -> 'evidence');
+  r_bad   record;
+begin
+  if v_fault is not null then
+    return v_fault;
+  elsif jsonb_typeof(v_facts) is distinct from 'array' then
+    return 'Facts must be a JSON array.';
+  elsif jsonb_array_length(v_facts) > 100 then
+    return format('%s facts at once; at most 100.', jsonb_array_length(v_facts));
+  end if;
+  select f.n, bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) as fault into r_bad
+    from jsonb_array_elements(v_facts) with ordinality f(fact, n)
+   where bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) is not null
+   order by f.n
+   limit 1;
+  if found then
+    return 'Fact ' || r_bad.n || ': ' || r_bad.fault;
+  end if;
+  select f.n into r_bad
+    from (select f.n, row_number() over (partition by f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name' order by f.n) as nth
+            from jsonb_array_elements(v_facts) with ordinality f(fact, n)) f
+   where f.nth > 1
+   order by f.n
+   limit 1;
+  if found then
+    return format('Fact %s says the same thing of the same subject again.', r_bad.n);
+  end if;
+  -- Values keep the caps and the wire forms of variables.
+  v_fault := bpm_core.variables_fault((select coalesce(jsonb_object_agg(f.n, f.fact -> 'value'), '{}') from jsonb_array_elements(v_facts) with ordinality f(fact, n)));
+  return replace(v_fault, 'Variable', 'Fact');
+end
+$$;
+
+-- from 10_record/record_of.sql
+-- What a result says for the record: its evidence and facts.
+-- Returns:  jsonb {evidence, facts}; null when it says nothing.
+create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]')),
+                '{"evidence": [], "facts": []}')
+$$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -691,6 +908,50 @@ begin
       from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
       left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
      order by k.n);
+end
+$$;
+
+-- from 10_record/store_facts.sql
+-- Writes facts: each supersedes what was said before under its name of its subject, also by an earlier item of this call. The subjects grow by one version
+-- per item that speaks of them. They are locked (lock_subjects).
+-- Writes:   subject, fact.
+create or replace function bpm_core.store_facts(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with told as materialized (
+    select f.*, bpm_core.new_id() as id, s.id as subject_id,
+           s.lock_version + dense_rank() over (partition by s.id order by f.item) as version
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_facts) f offset 0) f
+     cross join lateral (select s.id, s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s),
+  ordered as materialized (
+    select t.*, lead(t.id) over w as superseded_by, row_number() over w as nth
+      from told t
+    window w as (partition by t.subject_id, t.name order by t.item)),
+  grown as (
+    update bpm_core.subject s
+       set lock_version = t.version, updated_at = p_now
+      from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
+     where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  superseded as (
+    update bpm_core.fact f
+       set superseded_by = o.id
+      from ordered o
+     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+    returning f.id)
+  insert into bpm_core.fact (
+    tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
+  select o.tenant_id, o.id, o.subject_id, o.version, o.name, o.value, o.task_instance_id, o.attempt, o.review_id, o.evidence_ids, o.confirmed_by, o.superseded_by, p_now
+    from ordered o
+     -- The old ones make room in the index of current facts before the new ones come.
+   cross join (select count(*) from superseded) s
+   order by o.item, o.id;
 end
 $$;
 
@@ -820,20 +1081,60 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/binding_faults.sql
+-- What is wrong with the bindings of a process: references, keys, conditions, order.
+-- Returns:  rows code, binding_key, message.
+create or replace function bpm_core.binding_faults(p_drafts bpm_core.draft_binding[])
+returns table (code text, binding_key text, message text)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with draft as materialized (
+    select b.*, cardinality(p_drafts) as bindings, b.starts && '{MessageStart,TimerStart,SignalStart}'::text[] as by_event from unnest(p_drafts) b)
+  select 'DuplicateKey', b.binding_key, 'There are several bindings of this key.' from draft b group by b.binding_key having count(*) > 1
+  union all
+  select 'DuplicatePosition', min(b.binding_key), format('Several bindings have the position %s.', b.position) from draft b group by b.position having count(*) > 1
+  union all
+  select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
+  union all
+  select 'UnknownWorkflow', b.binding_key,
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+    from draft b where b.workflow_version_id is null or b.archived
+  union all
+  select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
+  union all
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+    from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
+  union all
+  select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
+    from draft b where b.binding_key = any (bpm_core.waiting_in_circles(p_drafts))
+  union all
+  select 'NoStartEvent', b.binding_key, format('The workflow %L has no plain start event; beside others, or with a condition, it could not be started.', b.workflow)
+    from draft b
+   where b.workflow_version_id is not null and not ('StartEvent' = any (b.starts)) and (b.bindings > 1 or b.start_source is not null)
+  union all
+  select 'EventStart', b.binding_key, format('The workflow %L is started by events, too; such a workflow can only be the one of its process, without a condition.', b.workflow)
+    from draft b
+   where 'StartEvent' = any (b.starts) and b.by_event and (b.bindings > 1 or b.start_source is not null)
+$$;
+
 -- from 20_catalog/binding_rows.sql
 -- The rows of workflow_task_binding for one compiled process: every task pinned to a task version, the node's own wishes resolved.
-create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[])
+-- p_pins: nodes that are pinned to another version than the published one of their type.
+create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_pins bpm_core.task_pin[])
 returns setof bpm_core.workflow_task_binding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
+  select p_tenant_id, p_version_id, n.node_id, coalesce(p.task_version_id, t.task_version_id), n.task_type,
+         coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-    join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join unnest(p_pins) p on p.node_id = n.node_id
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;
 
@@ -1427,6 +1728,42 @@ begin
 end
 $$;
 
+-- from 20_catalog/check_bindings.sql
+-- The shape of the bindings of publish_process.
+-- Raises:   BP400 not an array of 1 to 100 objects, unknown key, or a value of another kind.
+create or replace function bpm_core.check_bindings(p_bindings jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['binding_key', 'workflow', 'version', 'position', 'depends_on', 'start_condition'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_bindings) is distinct from 'array' or jsonb_array_length(p_bindings) not between 1 and 100 then
+    perform bpm_core.fail('BP400', 'The bindings must be a JSON array of 1 to 100 objects.', null, 'Each with binding_key and workflow; version, position, depends_on, start_condition if wanted.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_typeof(i.item -> 'binding_key') is distinct from 'string' or not bpm_core.is_code(i.item ->> 'binding_key')
+                   or jsonb_typeof(i.item -> 'workflow') is distinct from 'string'
+                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(i.item ->> 'position', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(jsonb_typeof(i.item -> 'start_condition'), 'null') not in ('string', 'null')
+                   or length(i.item ->> 'start_condition') > 10000
+                   or coalesce(jsonb_typeof(i.item -> 'depends_on'), 'null') not in ('array', 'null')
+                   or (jsonb_typeof(i.item -> 'depends_on') = 'array' and not bpm_core.is_text_list(i.item -> 'depends_on')) end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Binding %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'binding_key and workflow are texts of 1 to 200 characters; version and position whole numbers; depends_on an array of different keys; start_condition a text of at most 10,000 characters.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/check_bpmn.sql
 -- Says what deploy_bpmn would say of a file, and stores nothing.
 -- Returns:  one row per fault and warning, faults first; none when the file is fine.
@@ -1444,6 +1781,38 @@ begin
   return query
     select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
       from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
+end
+$$;
+
+-- from 20_catalog/check_pins.sql
+-- The shape of what publish_workflow is told about tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}, at most 10,000.
+-- Raises:   BP400.
+create or replace function bpm_core.check_pins(p_tasks jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad text;
+begin
+  if jsonb_typeof(p_tasks) is distinct from 'object' then
+    perform bpm_core.fail('BP400', 'p_tasks must be an object of node ids and tasks.');
+  elsif (select count(*) from jsonb_object_keys(p_tasks)) > 10000 then
+    perform bpm_core.fail('BP400', 'p_tasks has at most 10,000 nodes.');
+  end if;
+  select e.key into v_bad
+    from jsonb_each(p_tasks) e
+   where case jsonb_typeof(e.value)
+           when 'string' then false
+           when 'object' then e.value - '{task,version}'::text[] <> '{}' or jsonb_typeof(e.value -> 'task') is distinct from 'string'
+                              or coalesce(e.value ->> 'version', '1') !~ '^[0-9]{1,9}$'
+           else true end
+   order by e.key
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('p_tasks, node %L: not of the form this call takes.', left(v_bad, 200)), jsonb_build_object('node_id', left(v_bad, 200)),
+      'A task is its code, or {"task": code, "version": number}.');
+  end if;
 end
 $$;
 
@@ -1645,6 +2014,35 @@ begin
     select r.tree, r.problem, r.at into tree, problem, at from bpm_core.read_expression(p_source, null) r;
   end if;
   tree := bpm_core.timed_tree(tree);
+end
+$$;
+
+-- from 20_catalog/compile_process.sql
+-- Compiles a file and picks one of its processes. p_process_id: null when it holds one that is deployed.
+-- Returns:  that process, with the nodes and flows of the file, and its warnings.
+-- Raises:   BP422 the file has faults; it holds no such process; it holds several and none is named.
+create or replace function bpm_core.compile_process(
+  p_xml text, p_process_id text, p_strict boolean, p_tenant_id text,
+  out process bpm_core.draft_process, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out warnings jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_processes bpm_core.draft_process[];
+  v_findings  bpm_core.finding[];
+begin
+  select c.processes, c.nodes, c.flows, c.findings into v_processes, nodes, flows, v_findings
+    from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c;
+  perform bpm_core.refuse_faults(v_findings);
+  warnings := bpm_core.findings_json(v_findings, 'warning');
+  v_processes := array(select p from unnest(v_processes) p where p.deployed and p.process_id = coalesce(p_process_id, p.process_id));
+  if cardinality(v_processes) <> 1 then
+    perform bpm_core.fail('BP422',
+      case when p_process_id is null then format('The file holds %s processes; a workflow is one of them.', cardinality(v_processes))
+           else format('The file holds no process %L that is executed.', left(p_process_id, 200)) end,
+      jsonb_build_object('processes', array(select p.process_id from unnest(v_processes) p)), 'Say which with p_process_id.');
+  end if;
+  process := v_processes[1];
 end
 $$;
 
@@ -2025,13 +2423,15 @@ end
 $$;
 
 -- from 20_catalog/deploy_bpmn.sql
--- Deploys a BPMN file: every executable process in it becomes a version that can be started.
+-- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
+-- main) and can be started.
 -- Returns:  one row per process; is_new is false when the current or an older published version is identical. Warnings are those of the
 --           whole file: [{code, message, node_id, flow_id, line, hint}].
 -- Raises:   BP422 the file has faults; nothing is stored; detail {"faults": […], "warnings": […]} has all of them. BP400 null, or no text
 --           for p_name. BP403.
--- Writes:   definitions, versions, graph, bindings (publish_workflow), task and role versions that are missing, audit_event.
--- Locks:    process_definition rows sorted by code, then task_definition rows sorted by code.
+-- Writes:   what store_workflow_version and store_process_version write (publish_workflow and publish_process store by the same), task and role
+--           versions that are missing, audit_event.
+-- Locks:    process_definition, workflow_definition and then task_definition rows, each sorted by code.
 create or replace function bpm.deploy_bpmn(p_xml text, p_name text default null, p_actor text default null, p_strict boolean default false, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -2045,6 +2445,7 @@ declare
   v_flows     bpm_core.draft_flow[];
   v_findings  bpm_core.finding[];
   v_role      uuid;
+  v_codes     text[];
   v_moved     boolean;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -2057,18 +2458,18 @@ begin
   perform bpm_core.refuse_faults(v_findings);
   warnings := bpm_core.findings_json(v_findings, 'warning');
 
-  perform bpm_core.lock_processes(p_tenant_id, array(select p.process_id from unnest(v_processes) p where p.deployed));
+  v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
+  perform bpm_core.lock_processes(p_tenant_id, v_codes);
+  perform bpm_core.lock_workflows(p_tenant_id, v_codes);
   v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
-    select w.version, w.is_new, w.moved into version, is_new, v_moved
-      from bpm_core.publish_workflow(
-             p_tenant_id,
-             (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = v_process.process_id),
-             v_process, v_nodes, v_flows, p_xml, v_role, v_actor) w;
+    select s.version, s.is_new, s.moved into version, is_new, v_moved
+      from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
+     cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
     if v_moved then
       perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeployProcess', 'process', code, version, null,
         jsonb_build_object('is_new', is_new, 'warnings', jsonb_array_length(warnings)));
@@ -2142,6 +2543,31 @@ as $$
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
   end
+$$;
+
+-- from 20_catalog/draft_bindings.sql
+-- Reads the bindings of publish_process, checked for shape: looks up the workflow versions, compiles the start conditions.
+-- Returns:  draft_binding[], in the order given; starts are the kinds of the start events at the root of the workflow.
+create or replace function bpm_core.draft_bindings(p_tenant_id text, p_bindings jsonb)
+returns bpm_core.draft_binding[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(row(
+           i.n, btrim(i.item ->> 'binding_key'), btrim(i.item ->> 'workflow'), (i.item ->> 'version')::integer, coalesce((i.item ->> 'position')::integer, i.n),
+           array(select jsonb_array_elements_text(coalesce(nullif(i.item -> 'depends_on', 'null'), '[]'))), s.source, c.condition, c.tree, c.problem,
+           d.id, d.archived_at is not null, v.id,
+           array(select n.kind::text
+                   from bpm_core.workflow_node n
+                  where n.tenant_id = p_tenant_id and n.workflow_version_id = v.id and n.scope_node_id is null and n.element = 'startEvent'
+                    and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart')))::bpm_core.draft_binding order by i.n)
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   cross join lateral (select nullif(btrim(i.item ->> 'start_condition'), '') as source) s
+    left join lateral (select x.* from bpm_core.compile_condition(s.source, null) x where s.source is not null) c on true
+    left join bpm_core.workflow_definition d on d.tenant_id = p_tenant_id and d.code = btrim(i.item ->> 'workflow')
+    left join bpm_core.workflow_version v
+      on v.tenant_id = p_tenant_id and v.definition_id = d.id
+     and case when i.item ->> 'version' is null then v.id = d.published_version_id else v.version = (i.item ->> 'version')::integer end
 $$;
 
 -- from 20_catalog/draft_flows.sql
@@ -2634,35 +3060,28 @@ language sql immutable parallel safe
 as $$ select p_tag || ' "' || left(p_id, 200) || '"' || coalesce(' (' || left(nullif(regexp_replace(p_name, '\s+', ' ', 'g'), ''), 100) || ')', '') $$;
 
 -- from 20_catalog/ensure_role.sql
--- The published version of an owner role, published empty if there is none yet.
+-- The published version of an owner role a workflow is pinned to. The role called default is published empty if there is none yet.
 -- Returns:  uuid of the role version.
+-- Raises:   BP422 no such role, or it is archived.
 -- Writes:   role_definition, role_version.
--- Locks:    the role_definition row, only when it has no version yet.
+-- Locks:    the role_definition row, only when it is made.
 create or replace function bpm_core.ensure_role(p_tenant_id text, p_code text, p_actor text)
 returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_definition uuid;
-  v_version    uuid;
+  r_role    record;
+  v_version uuid;
 begin
-  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id, d.published_version_id into v_definition, v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  if v_version is not null then
-    return v_version;
+  select d.published_version_id, d.archived_at into r_role from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if r_role.published_version_id is not null and r_role.archived_at is null then
+    return r_role.published_version_id;
+  elsif p_code is distinct from 'default' or r_role.archived_at is not null then
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
   end if;
-  select d.published_version_id into v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_definition for no key update;
-  if v_version is null then
-    v_version := bpm_core.new_id();
-    insert into bpm_core.role_version (tenant_id, id, definition_id, version, status, content_hash, created_by, published_at)
-    values (p_tenant_id, v_version, v_definition, 1, 'Published', sha256('{}'), p_actor, bpm_core.now());
-    update bpm_core.role_definition d set published_version_id = v_version where d.tenant_id = p_tenant_id and d.id = v_definition;
-  end if;
+  select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
 end
 $$;
@@ -2690,25 +3109,6 @@ begin
     v_draft := bpm_core.default_task_version(v_type);
     perform bpm_core.store_task_version(p_tenant_id, v_type, v_draft, p_actor);
   end loop;
-end
-$$;
-
--- from 20_catalog/ensure_workflow.sql
--- The workflow definition of a code, made if absent.
--- Returns:  uuid of the definition. Writes: workflow_definition.
-create or replace function bpm_core.ensure_workflow(p_tenant_id text, p_code text)
-returns uuid
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_id uuid;
-begin
-  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id into v_id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  return v_id;
 end
 $$;
 
@@ -3645,6 +4045,13 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
+    from node n
+    join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
+     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+   group by n.task_type
+  union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
     from node n
    cross join lateral (
@@ -3927,21 +4334,30 @@ as $$
 $$;
 
 -- from 20_catalog/get_bpmn.sql
--- The BPMN file a version was deployed from, byte for byte.
+-- The BPMN file a version was deployed from, byte for byte; of a process with several workflows that of one of its bindings.
+-- p_binding_key: null: the first.
 -- Returns:  text.
--- Raises:   BP404 no such process or version. BP403.
-create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_tenant_id text default '')
+-- Raises:   BP404 no such process, version or binding. BP403.
+create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_binding_key text default null, p_tenant_id text default '')
 returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  r_binding record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return (
-    select w.bpmn_xml
-      from bpm_core.process_workflow_binding b
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
-     where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version) and b.binding_key = 'main');
+  select w.bpmn_xml into r_binding
+    from bpm_core.process_workflow_binding b
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+   where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version)
+     and b.binding_key = coalesce(p_binding_key, b.binding_key)
+   order by b.position
+   limit 1;
+  if not found then
+    perform bpm_core.fail('BP404', format('Process %L has no binding %L.', p_code, left(p_binding_key, 200)), null, 'bpm.get_definition lists them.');
+  end if;
+  return r_binding.bpmn_xml;
 end
 $$;
 
@@ -4220,6 +4636,13 @@ as $$
     jsonb_build_object('op', p_above, 'left', p_value, 'right', p_low), jsonb_build_object('op', p_below, 'left', p_value, 'right', p_high)))
 $$;
 
+-- from 20_catalog/is_code.sql
+-- Can this be the code of a definition?
+create or replace function bpm_core.is_code(p_code text)
+returns boolean
+language sql immutable parallel safe
+as $$ select coalesce(length(btrim(p_code)) between 1 and 200, false) $$;
+
 -- from 20_catalog/is_condition.sql
 -- Whether a tree says true or false by its form, so that it is no value to compare.
 create or replace function bpm_core.is_condition(p_tree jsonb)
@@ -4260,6 +4683,38 @@ as $$
   select case when jsonb_typeof(p_low) = 'number' and jsonb_typeof(p_high) = 'number'
     then p_low::numeric = trunc(p_low::numeric) and p_high::numeric = trunc(p_high::numeric) and abs(p_low::numeric) < 1000000000
          and abs(p_high::numeric) < 1000000000 and p_high::numeric - p_low::numeric <= 10000 else false end
+$$;
+
+-- from 20_catalog/is_text_list.sql
+-- Is this an array of at most 100 texts of 1 to 1,000 characters, none twice?
+create or replace function bpm_core.is_text_list(p_value jsonb)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'array' or jsonb_array_length(p_value) > 100 then
+    return false;
+  end if;
+  return not exists (select from jsonb_array_elements(p_value) e where jsonb_typeof(e) <> 'string' or length(e #>> '{}') not between 1 and 1000)
+     and (select count(distinct e) = count(*) from jsonb_array_elements(p_value) e);
+end
+$$;
+
+-- from 20_catalog/kept_definition.sql
+-- The definition a publisher has just locked, unless it was deleted while it waited for the lock.
+-- Raises:   BP503 it was.
+create or replace function bpm_core.kept_definition(p_id uuid, p_kind text, p_code text)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_id is null then
+    perform bpm_core.fail('BP503', format('The %s %L was deleted at this moment.', p_kind, p_code), null, 'Call again: it is published anew.');
+  end if;
+  return p_id;
+end
 $$;
 
 -- from 20_catalog/known_call.sql
@@ -4418,6 +4873,28 @@ begin
 end
 $$;
 
+-- from 20_catalog/lock_workflows.sql
+-- Makes the workflow definitions of these codes if absent and locks them, in the order of their codes: publishers of one code take turns and get
+-- consecutive versions. After those of processes, before those of roles and tasks.
+-- Writes:   workflow_definition. Locks: its rows, until the transaction ends.
+create or replace function bpm_core.lock_workflows(p_tenant_id text, p_codes text[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
+  select p_tenant_id, bpm_core.new_id(), c.code, bpm_core.now()
+    from (select distinct u.code collate "C" as code from unnest(p_codes) u (code) order by 1) c
+  on conflict (tenant_id, code) do nothing;
+  perform 1
+    from bpm_core.workflow_definition d
+   where d.tenant_id = p_tenant_id and d.code = any (p_codes)
+   order by d.code
+     for no key update;
+end
+$$;
+
 -- from 20_catalog/loop_node.sql
 -- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
 create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
@@ -4563,6 +5040,14 @@ as $$
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
 $$;
+
+-- from 20_catalog/main_binding.sql
+-- The one binding of a process that is deployed as one file: its workflow, called main.
+create or replace function bpm_core.main_binding(p_workflow_version_id uuid)
+returns bpm_core.process_workflow_binding[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select array[row(null, null, 'main', p_workflow_version_id, 1, '{}', null, null, null)::bpm_core.process_workflow_binding] $$;
 
 -- from 20_catalog/map_values.sql
 -- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
@@ -5683,6 +6168,18 @@ as $$
           else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
 $$;
 
+-- from 20_catalog/process_content_hash.sql
+-- The hash that proves a process version unchanged: its name, and what it binds and how.
+create or replace function bpm_core.process_content_hash(p_name text, p_bindings bpm_core.process_workflow_binding[])
+returns bytea
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select sha256(convert_to(jsonb_build_object('name', p_name, 'bindings', (
+           select jsonb_agg(to_jsonb(b) - '{tenant_id,process_version_id}'::text[] order by b.position)
+             from unnest(p_bindings) b))::text, 'UTF8'))
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -5702,8 +6199,91 @@ as $$
   end
 $$;
 
+-- from 20_catalog/publish_process.sql
+-- Publishes a process that runs several workflows (or one): which versions, in which order, and when each starts. An identical version that is not
+-- deprecated becomes the current one again. What runs stays with the version it was started with.
+-- p_bindings: [{"binding_key", "workflow" (code), "version" (null: the published one), "position" (default: as they stand), "depends_on": [binding keys],
+-- "start_condition": expression over the variables of the process}], 1 to 100. A binding without depends_on starts with the process, the others when all
+-- they depend on are completed or skipped; one whose condition is false is skipped. Keys that start with call: are reserved.
+-- A workflow with a message, signal or timer start can only be the one workflow of a process, without a condition.
+-- Returns:  version, and whether it is new.
+-- Raises:   BP400 no code, name too long, bindings not of that form. BP422 what they say does not hold: unknown or archived workflow, unknown key,
+--           cycle, unreadable condition, …; detail {"faults": [{code, binding_key, message}]} has all of them. BP403. BP503 it was deleted meanwhile.
+-- Writes:   process_definition, what store_process_version writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.publish_process(
+  p_code text, p_bindings jsonb, p_name text default null, p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_code     text := btrim(p_code);
+  v_drafts   bpm_core.draft_binding[];
+  v_bindings bpm_core.process_workflow_binding[];
+  v_moved    boolean;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) or length(btrim(p_name)) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'publish_process needs a code of 1 to 200 characters, and a name of at most 200 characters if any.');
+  end if;
+  perform bpm_core.check_bindings(p_bindings);
+  perform bpm_core.lock_processes(p_tenant_id, array[v_code]);
+  v_drafts := bpm_core.draft_bindings(p_tenant_id, p_bindings);
+  perform bpm_core.refuse_bindings(v_code, v_drafts);
+  v_bindings := array(
+    select row(null, null, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source)::bpm_core.process_workflow_binding
+      from unnest(v_drafts) b
+     order by b.position);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_process_version(p_tenant_id, v_code, p_name, v_bindings, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishProcess', 'process', v_code, version, null,
+      jsonb_build_object('is_new', is_new, 'bindings', array(select b.binding_key from unnest(v_drafts) b order by b.position)));
+  end if;
+  return next;
+end
+$$;
+
+-- from 20_catalog/publish_role.sql
+-- Publishes who owns workflows: a new version, or an identical one again. Workflows published from now on can be pinned to it; those before keep theirs.
+-- p_definition: {"responsibilities": [texts], "policy": {…}, "capabilities": [texts], "context_profile": {…}}, each optional. No names of models or
+-- providers: who does the work is decided where it is done.
+-- Returns:  version number, and whether it is new.
+-- Raises:   BP400 no code, or too long. BP422 unknown key, or a value of another kind. BP403. BP503 it was deleted meanwhile.
+-- Writes:   role_definition, role_version, audit_event.
+-- Locks:    the role_definition row.
+create or replace function bpm.publish_role(p_code text, p_definition jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+  v_moved boolean;
+  v_fault text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) then
+    perform bpm_core.fail('BP400', 'The code of a role has 1 to 200 characters.');
+  end if;
+  v_fault := bpm_core.role_problem(p_definition);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', btrim(p_code)), 'See publish_role in the reference.');
+  end if;
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_role_version(p_tenant_id, btrim(p_code), p_definition, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishRole', 'role', btrim(p_code), version, null, jsonb_build_object('is_new', is_new));
+  end if;
+  return next;
+end
+$$;
+
 -- from 20_catalog/publish_task.sql
--- Says how tasks of a type are executed: a new version unless the published one says the same. Files deployed from now on are pinned to it;
+-- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -5723,6 +6303,7 @@ declare
   v_actor text;
   v_code  text := btrim(coalesce(p_code, p_task_type));
   v_draft bpm_core.task_version := bpm_core.default_task_version(btrim(coalesce(p_task_type, p_code)));
+  v_moved boolean;
   v_fault text;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -5748,79 +6329,65 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
-  select s.version, s.is_new into version, is_new from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
-  if is_new then
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
+  if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
-      jsonb_build_object('task_type', v_draft.task_type, 'approval_required', p_approval_required));
+      jsonb_build_object('is_new', is_new, 'task_type', v_draft.task_type, 'approval_required', p_approval_required));
   end if;
   return next;
 end
 $$;
 
 -- from 20_catalog/publish_workflow.sql
--- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
--- The caller holds the lock of the process_definition row.
--- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
-create or replace function bpm_core.publish_workflow(
-  p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
-language plpgsql volatile
+-- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
+-- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
+-- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
+-- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
+-- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
+--           nothing is stored. BP400 null, a code or name too long, p_tasks of another form. BP403. BP503 it was deleted meanwhile.
+-- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
+-- Locks:    the workflow_definition row, then task_definition rows that are new.
+create or replace function bpm.publish_workflow(
+  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, is_new boolean, warnings jsonb)
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-set jit = off
 as $$
 declare
-  v_id       uuid := bpm_core.new_id();
-  v_workflow uuid := bpm_core.new_id();
-  v_nodes    bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
-  v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
-  v_now      timestamptz := bpm_core.now();
-  v_known    uuid;
-  v_owner    uuid;
-  v_before   uuid;
+  v_actor   text;
+  r_file    record;
+  v_process bpm_core.draft_process;
+  v_nodes   bpm_core.draft_node[];
+  v_pins    bpm_core.task_pin[];
+  v_role    uuid;
+  v_moved   boolean;
 begin
-  select p.version, p.id into version, v_known
-    from bpm_core.process_version p
-   where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id and p.content_hash = v_hash and p.status = 'Published'
-   order by p.version desc
-   limit 1;
-  is_new := v_known is null;
-  if is_new then
-    select coalesce(max(p.version), 0) + 1 into version
-      from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
-    v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
-    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
-    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
-    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
-    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
-    insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
-    values (p_tenant_id, v_id, 'main', v_workflow, 1);
-    v_known := v_id;
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_xml is null or length(btrim(p_name)) not between 1 and 200 or (p_code is not null and not bpm_core.is_code(p_code)) then
+    perform bpm_core.fail('BP400', 'publish_workflow needs the text of a BPMN file, and a code and a name of at most 200 characters if any.');
   end if;
-  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
-  update bpm_core.process_definition d
-     set published_version_id = v_known, archived_at = null
-   where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
-  moved := found;
-  update bpm_core.workflow_definition d
-     set published_version_id = b.workflow_version_id, archived_at = null
-    from bpm_core.process_workflow_binding b
-   where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
-     and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-  if moved then
-    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  select c.* into r_file from bpm_core.compile_process(p_xml, p_process_id, p_strict, p_tenant_id) c;
+  v_process := r_file.process;
+  v_process.name := coalesce(p_name, v_process.name);
+  v_nodes := r_file.nodes;
+  warnings := r_file.warnings;
+  code := coalesce(btrim(p_code), v_process.process_id);
+  perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
+  v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
+  perform bpm_core.ensure_tasks(p_tenant_id, array(
+    select distinct n.task_type from unnest(v_nodes) n
+     where n.process_pos = v_process.pos and n.task_type is not null and n.node_id not in (select p.node_id from unnest(v_pins) p)), v_actor);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, r_file.flows, p_xml, v_role, v_pins, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishWorkflow', 'workflow', code, version, null,
+      jsonb_build_object('is_new', is_new, 'owner_role', p_owner_role, 'warnings', jsonb_array_length(warnings)));
   end if;
+  return next;
 end
 $$;
 
@@ -6129,6 +6696,26 @@ exception
 end
 $$;
 
+-- from 20_catalog/refuse_bindings.sql
+-- Refuses bindings that have faults.
+-- Raises:   BP422 with all of them in the detail, the first in the message.
+create or replace function bpm_core.refuse_bindings(p_code text, p_drafts bpm_core.draft_binding[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_faults jsonb := (
+    select jsonb_agg(jsonb_build_object('code', f.code, 'binding_key', f.binding_key, 'message', f.message) order by f.binding_key, f.code, f.message)
+      from bpm_core.binding_faults(p_drafts) f);
+begin
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('Process %L was not published. Binding %L, %s: %s', p_code, v_faults #>> '{0,binding_key}', v_faults #>> '{0,code}', v_faults #>> '{0,message}'),
+      jsonb_build_object('faults', v_faults), 'The detail lists every fault.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/refuse_faults.sql
 -- Refuses a file that has faults.
 -- Raises:   BP422 with all of them in the detail (of a file with more than 1,000: the first 1,000), the first in the message.
@@ -6278,6 +6865,28 @@ as $$
          and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
+-- from 20_catalog/role_problem.sql
+-- What is wrong with the definition of an owner role. Names of models or providers do not belong into one: who does the work is decided where it is
+-- done, and a role outlives them; no list could tell such a name from a word, so that is a rule for people.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.role_problem(p_definition jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_definition) is distinct from 'object' then 'The definition of a role must be an object.'
+    when octet_length(p_definition::text) > 65536 then 'The definition of a role has at most 65,536 bytes.'
+    when p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[] <> '{}'
+      then format('A role has responsibilities, policy, capabilities and context_profile, not %s.',
+                  (select string_agg(left(k, 100), ', ' order by k) from jsonb_object_keys(p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[]) k))
+    when exists (select from (values ('responsibilities'), ('capabilities')) l(key)
+                  where p_definition ? l.key and not coalesce(bpm_core.is_text_list(p_definition -> l.key), false))
+      then 'responsibilities and capabilities must be arrays of at most 100 texts of 1 to 1,000 characters.'
+    when exists (select from (values ('policy'), ('context_profile')) o(key) where p_definition ? o.key and jsonb_typeof(p_definition -> o.key) <> 'object')
+      then 'policy and context_profile must be objects.' end
+$$;
+
 -- from 20_catalog/round_half_even.sql
 -- A number with p_scale digits after the point; what lies in the middle goes to the even neighbour, as FEEL's decimal says.
 create or replace function bpm_core.round_half_even(p_number numeric, p_scale integer)
@@ -6392,46 +7001,193 @@ begin
 end
 $$;
 
--- from 20_catalog/store_task_version.sql
--- Publishes a task version unless the published one says the same already.
--- Returns:  version number, its id, and whether it is new.
--- Writes:   task_definition, task_version.
--- Locks:    the task_definition row: publishers of one task take turns.
-create or replace function bpm_core.store_task_version(
-  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean)
+-- from 20_catalog/store_process_version.sql
+-- Stores a process version that binds these workflow versions, unless an older one that is not deprecated is identical, which then becomes the
+-- current one again. The caller has checked the bindings and holds the lock of the process_definition row.
+-- p_bindings: their tenant and process version are filled in here.
+-- Returns:  version, whether it is new, and whether it became the current one now.
+-- Raises:   BP503 the process was deleted meanwhile.
+-- Writes:   process_version, process_workflow_binding, process_definition, and what publish_starts writes.
+create or replace function bpm_core.store_process_version(
+  p_tenant_id text, p_code text, p_name text, p_bindings bpm_core.process_workflow_binding[], p_actor text,
+  out version integer, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id         uuid;
+  v_hash       bytea := bpm_core.process_content_hash(p_name, p_bindings);
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'process', p_code);
+  v_before     uuid := (select d.published_version_id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_definition);
+begin
+  select v.version, v.id into version, v_id
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash and v.status = 'Published'
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    v_id := bpm_core.new_id();
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
+    values (p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name, p_actor, bpm_core.now());
+    insert into bpm_core.process_workflow_binding (
+      tenant_id, process_version_id, binding_key, workflow_version_id, position, depends_on, start_condition, start_tree, start_source)
+    select p_tenant_id, v_id, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source
+      from unnest(p_bindings) b;
+  end if;
+  update bpm_core.process_definition d
+     set published_version_id = v_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from v_id or d.archived_at is not null);
+  moved := found;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, v_definition, v_before, v_id);
+  end if;
+end
+$$;
+
+-- from 20_catalog/store_role_version.sql
+-- Publishes a role version, or an identical older one again. p_definition: checked by role_problem.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   role_definition, role_version.
+-- Locks:    the role_definition row: publishers of one role take turns.
+create or replace function bpm_core.store_role_version(
+  p_tenant_id text, p_code text, p_definition jsonb, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_definition uuid;
-  v_published  uuid;
+  v_content    jsonb := '{"responsibilities": [], "policy": {}, "capabilities": [], "context_profile": {}}'::jsonb || p_definition;
+  v_hash       bytea := sha256(convert_to(v_content::text, 'UTF8'));
+begin
+  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'role', p_code);
+  select v.version, v.id into version, version_id
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    insert into bpm_core.role_version (
+      tenant_id, id, definition_id, version, status, content_hash, responsibilities, policy, capabilities, context_profile, created_by, published_at)
+    values (
+      p_tenant_id, version_id, v_definition, version, 'Published', v_hash, v_content -> 'responsibilities', v_content -> 'policy',
+      v_content -> 'capabilities', v_content -> 'context_profile', p_actor, bpm_core.now());
+  end if;
+  update bpm_core.role_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_task_version.sql
+-- Publishes a task version, or an identical older one again.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   task_definition, task_version.
+-- Locks:    the task_definition row: publishers of one task take turns.
+create or replace function bpm_core.store_task_version(
+  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
   v_hash       bytea := bpm_core.task_content_hash(p_draft);
 begin
   insert into bpm_core.task_definition (tenant_id, id, code, created_at)
   values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
   on conflict (tenant_id, code) do nothing;
   perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
-  select d.id, d.published_version_id into v_definition, v_published
-    from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'task', p_code);
   select v.version, v.id into version, version_id
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = v_published and v.content_hash = v_hash;
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
   is_new := version is null;
-  if not is_new then
-    return;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    p_draft.tenant_id := p_tenant_id;
+    p_draft.id := version_id;
+    p_draft.definition_id := v_definition;
+    p_draft.version := version;
+    p_draft.status := 'Published';
+    p_draft.content_hash := v_hash;
+    p_draft.created_by := p_actor;
+    p_draft.published_at := bpm_core.now();
+    insert into bpm_core.task_version select p_draft.*;
   end if;
-  select coalesce(max(v.version), 0) + 1 into version
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
-  version_id := bpm_core.new_id();
-  p_draft.tenant_id := p_tenant_id;
-  p_draft.id := version_id;
-  p_draft.definition_id := v_definition;
-  p_draft.version := version;
-  p_draft.status := 'Published';
-  p_draft.content_hash := v_hash;
-  p_draft.created_by := p_actor;
-  p_draft.published_at := bpm_core.now();
-  insert into bpm_core.task_version select p_draft.*;
-  update bpm_core.task_definition d set published_version_id = version_id where d.tenant_id = p_tenant_id and d.id = v_definition;
+  update bpm_core.task_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_workflow_version.sql
+-- Stores one compiled process as the next version of a workflow, unless an older one is identical, which then becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, name and owner, pinned task versions included.
+-- The caller holds the lock of the workflow_definition row.
+-- Returns:  version, its id, whether it is new, and whether it became the current one now.
+-- Raises:   BP422 a task pinned by p_pins does not fit its node; BP503 the workflow was deleted meanwhile.
+-- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach, workflow_definition.
+create or replace function bpm_core.store_workflow_version(
+  p_tenant_id text, p_code text, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  p_xml text, p_role_version_id uuid, p_pins bpm_core.task_pin[], p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_id         uuid := bpm_core.new_id();
+  v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
+  v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'workflow', p_code);
+begin
+  select v.version, v.id into version, version_id
+    from bpm_core.workflow_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    version_id := v_id;
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.workflow_version (
+      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (
+      p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
+    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
+    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
+    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
+  end if;
+  update bpm_core.workflow_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
 end
 $$;
 
@@ -6474,6 +7230,54 @@ set search_path = pg_catalog, pg_temp
 set intervalstyle = 'iso_8601'
 as $$
   select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
+$$;
+
+-- from 20_catalog/task_pins.sql
+-- The task versions that publish_workflow was told to pin nodes to. p_tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}.
+-- Returns:  task_pin[].
+-- Raises:   BP400 not of that form. BP422 no such node, it is no task, no such task version, it is archived, or of another type than the node's;
+--           the detail lists them all.
+create or replace function bpm_core.task_pins(p_tenant_id text, p_tasks jsonb, p_process_pos integer, p_nodes bpm_core.draft_node[])
+returns bpm_core.task_pin[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pins   bpm_core.task_pin[];
+  v_faults jsonb;
+begin
+  perform bpm_core.check_pins(p_tasks);
+  with wish as materialized (
+    select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
+      from jsonb_each(p_tasks) e),
+  pin as materialized (
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+           d.archived_at is not null as archived
+      from wish w
+      left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
+      left join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = w.code
+      left join bpm_core.task_version v
+        on v.tenant_id = p_tenant_id and v.definition_id = d.id and case when w.version is null then v.id = d.published_version_id else v.version = w.version end),
+  judged as (
+    select p.*, case
+             when p.kind is null then 'there is no such node'
+             when p.kind not in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask') then 'the node is no task'
+             when p.id is null then format('there is no task %L%s', left(p.code, 200), ' version ' || p.version)
+             when p.archived then format('the task %L is archived', p.code)
+             when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
+             when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
+             when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
+      from pin p)
+  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease)::bpm_core.task_pin),
+         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+    into v_pins, v_faults
+    from judged j;
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('p_tasks, node %L: %s.', v_faults #>> '{0,node_id}', v_faults #>> '{0,message}'), jsonb_build_object('faults', v_faults),
+      'Publish tasks with bpm.publish_task; bpm:approval="required" on the node asks for approval.');
+  end if;
+  return coalesce(v_pins, '{}');
+end
 $$;
 
 -- from 20_catalog/time_part.sql
@@ -6767,6 +7571,27 @@ language sql immutable parallel safe
 as $$
   select coalesce(nullif(btrim(p_attributes ->> ('bpm:' || p_name)), ''), nullif(btrim(p_attributes ->> ('camunda:' || p_name)), ''),
                   nullif(btrim(p_attributes ->> ('flowable:' || p_name)), ''))
+$$;
+
+-- from 20_catalog/waiting_in_circles.sql
+-- The bindings that could never start, because they wait for each other, or for such. References to unknown keys are not counted.
+-- Returns:  text[], their keys.
+create or replace function bpm_core.waiting_in_circles(p_drafts bpm_core.draft_binding[])
+returns text[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left text[] := array(select b.binding_key from unnest(p_drafts) b);
+  v_next text[];
+begin
+  loop
+    v_next := array(select b.binding_key from unnest(p_drafts) b where b.binding_key = any (v_left) and b.depends_on && v_left);
+    exit when cardinality(v_next) = cardinality(v_left);
+    v_left := v_next;
+  end loop;
+  return v_left;
+end
 $$;
 
 -- from 20_catalog/warning.sql
@@ -7728,12 +8553,16 @@ declare
   v_version integer := case when p_binding = 'version' then p_version end;
 begin
   if p_binding = 'deployment' then
+    -- What runs alone in its process and comes from the same file as the caller.
     select v.version into v_version
       from bpm_core.workflow_version c
-     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
-     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+     cross join lateral (select d.tenant_id, d.id from bpm_core.process_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.tenant_id, v.id, v.version, v.status from bpm_core.process_version v
                           where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
-     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     cross join lateral (select b.tenant_id, b.workflow_version_id from bpm_core.process_workflow_binding b
+                          where b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main' offset 0) b
+     cross join lateral (select w.checksum from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and w.checksum = c.checksum and v.status = 'Published'
      order by v.version desc
      limit 1;
   end if;
@@ -7859,6 +8688,35 @@ begin
     end if;
     leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
+end
+$$;
+
+-- from 40_flow/check_expected.sql
+-- Are some variables, as a place sees them, what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Raises:   BP409 names those that are not. BP422 p_expected is no object.
+create or replace function bpm_core.check_expected(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_expected jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_names text;
+begin
+  if p_expected is null then
+    return;
+  elsif jsonb_typeof(p_expected) <> 'object' then
+    perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
+  end if;
+  select string_agg(e.key, ', ' order by e.key) into v_names
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral jsonb_each(p_expected) e
+   where coalesce(v.variables -> e.key, 'null') <> e.value;
+  if v_names is not null then
+    perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
+  end if;
 end
 $$;
 
@@ -12286,7 +13144,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -12314,8 +13172,6 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -14393,13 +15249,14 @@ $$;
 
 -- from 40_flow/set_variables.sql
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
 -- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
 -- Returns:  jsonb, the variables as they are now, as the token sees them.
--- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, BP422 variables refused.
+-- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
 -- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
-                                              p_tenant_id text default '')
+                                              p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14431,6 +15288,7 @@ begin
   if v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
+  perform bpm_core.check_expected(p_tenant_id, v_instance, v_scope, p_expected);
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
      set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
@@ -15731,7 +16589,7 @@ begin
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
     select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
-     where a.variables is not null
+     where a.variables is not null and a.refusal is null
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
@@ -15783,11 +16641,11 @@ end
 $$;
 
 -- from 50_work/accept_user_task.sql
--- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
-create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -15811,7 +16669,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
@@ -15826,13 +16684,54 @@ begin
 end
 $$;
 
+-- from 50_work/admit_records.sql
+-- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
+-- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
+-- Writes:   subject. Locks: subject, then evidence for share.
+create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.answer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_standing bpm_core.answer[];
+  v_refused  integer[];
+begin
+  -- Those accept_answers will take: the first per token shown, under a lease.
+  v_standing := array(
+    select a.answer
+      from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
+              from unnest(p_answers) a
+             where a.variables is not null and a.refusal is null
+             order by a.task_id, a.fencing_token, a.item) a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+     order by (a.answer).item);
+  v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
+  return array(
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+               case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
+      from unnest(p_answers) a
+      left join lateral (select s.item, case when s.item = a.item then s.record end as record
+                           from unnest(v_standing) s where s.task_id = a.task_id and s.fencing_token = a.fencing_token) s on true
+     order by a.item);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
--- Tells a repeated answer from another one.
--- Returns:  bytea, sha256 over variables and result in canonical form.
-create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
+-- Tells a repeated answer from another one. What came with it for the record counts too.
+-- Returns:  bytea, sha256 over variables, result and record in canonical form.
+create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb, p_record jsonb default null)
 returns bytea
 language sql stable parallel safe
-as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
+as $$
+  select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, '') || coalesce(chr(31) || p_record::text, ''), 'UTF8'))
+$$;
 
 -- from 50_work/answer_outcome.sql
 -- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
@@ -15854,6 +16753,8 @@ begin
     return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
     return 'Rejected'::bpm.outcome;
+  elsif p_answer.refusal is not null then
+    return p_answer.refusal;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -15865,6 +16766,37 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/answer_user_task.sql
+-- Under the locks of instance and task: takes a person's answer with its evidence and facts, all or nothing.
+-- Returns:  accepted, as accept_user_task.
+-- Raises:   BP409 a subject is at another version than expected, or evidence was purged; and as accept_user_task.
+-- Writes:   as accept_user_task; evidence, result_evidence, subject, fact. Locks: subject, then evidence for share.
+create or replace function bpm_core.answer_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted;
+begin
+  if p_record is null then
+    return bpm_core.accept_user_task(p_task, p_variables, p_actor, null);
+  end if;
+  v_answers := array[row(1, p_task.id, p_task.fencing_token + 1, p_variables, null, bpm_core.answer_hash(p_variables, null, p_record), p_record, null)::bpm_core.answer];
+  if cardinality(bpm_core.refused_records(p_task.tenant_id, v_answers, v_now)) > 0 then
+    perform bpm_core.fail('BP409', bpm_core.record_trouble(p_task.tenant_id, p_task.id, p_record), jsonb_build_object('id', p_task.id), 'Look again, then answer again.');
+  end if;
+  v_accepted := bpm_core.accept_user_task(p_task, p_variables, p_actor, p_record);
+  perform bpm_core.keep_records(p_task.tenant_id, v_answers, v_now);
+  return v_accepted;
 end
 $$;
 
@@ -16415,9 +17347,11 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
+--           evidence or facts refused; else as complete_tasks.
 create or replace function bpm.complete_task(
-  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
+  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16427,16 +17361,19 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  r_done record;
+  r_done   record;
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
 begin
   select c.* into r_done
     from bpm.complete_tasks(
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
-        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
+        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end
+        || coalesce(v_record, '{}')),
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
+        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -16445,12 +17382,14 @@ $$;
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
+-- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status.
--- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
--- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
--- Locks:    workflow_instance, then task_instance, both sorted.
+--           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
+-- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
@@ -16466,11 +17405,21 @@ declare
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
+  v_recording boolean;
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_now := bpm_core.now();
+  v_recording := exists (select from unnest(v_answers) a where a.record is not null);
+  if v_recording then
+    v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+  end if;
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  if v_recording then
+    perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
+  end if;
   v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
   if cardinality(v_going) > 0 then
     perform bpm_core.continue_accepted(p_tenant_id, v_going);
@@ -16491,10 +17440,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
--- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
+create or replace function bpm.complete_user_task(
+  p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16505,6 +17458,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
+  v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -16512,10 +17466,12 @@ begin
   p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  elsif v_record is not null and bpm_core.record_fault(v_record) is not null then
+    perform bpm_core.fail('BP422', bpm_core.record_fault(v_record));
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
-    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -16959,9 +17915,9 @@ end
 $$;
 
 -- from 50_work/is_completed_by.sql
--- Did this person complete this user task before, with the same variables?
+-- Did this person complete this user task before, with the same variables, evidence and facts?
 -- Returns:  boolean.
-create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb, p_record jsonb)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -16975,7 +17931,55 @@ begin
       from bpm_core.task_instance t
       join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
-       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null, p_record));
+end
+$$;
+
+-- from 50_work/keep_records.sql
+-- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
+-- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
+-- Writes:   evidence, result_evidence, subject, fact.
+create or replace function bpm_core.keep_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_kept   bpm_core.kept_record[];
+  v_pieces uuid[];
+begin
+  -- Accepted: its result is there. first: where its evidence begins among that of all.
+  v_kept := array(
+    select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
+               sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+     cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
+                          where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt offset 0) r
+     where t.state = 'Completed' and t.fencing_token = a.fencing_token and r.verdict = 'Accepted' and r.content_hash = a.content_hash
+     order by a.item);
+  v_pieces := bpm_core.store_evidence(p_tenant_id, (
+    select coalesce(jsonb_agg(e.piece order by k.item, e.n), '[]')
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'evidence') with ordinality e(piece, n)));
+  if array_position(v_pieces, null) is not null then
+    perform bpm_core.fail('BP503', 'Evidence was purged at the same moment.', null, 'Repeat the call; nothing was changed.');
+  end if;
+  insert into bpm_core.result_evidence (tenant_id, task_instance_id, attempt, evidence_id)
+  select distinct p_tenant_id, k.task_id, k.attempt, v_pieces[k.first + n]
+    from unnest(v_kept) k
+   cross join lateral generate_series(1, jsonb_array_length(k.record -> 'evidence')) n;
+  perform bpm_core.store_facts(p_tenant_id, array(
+    select row(k.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', bpm_core.decode_variables(jsonb_build_object('v', f.fact -> 'value')) -> 'v', null,
+               array(select distinct v_pieces[k.first + 1 + e::integer] from jsonb_array_elements_text(nullif(f.fact -> 'evidence', 'null')) e),
+               k.task_id, k.attempt, null, k.confirmed_by)::bpm_core.told_fact
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'facts') with ordinality f(fact, n)
+     order by k.item, f.n), p_now);
 end
 $$;
 
@@ -17311,7 +18315,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -17320,17 +18324,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                     when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
+              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
@@ -17429,7 +18435,7 @@ begin
       perform bpm_core.fail('BP410', format('The lease of %s %s is lost: it ran out, or another claim holds it.', p_what, p_id), v_detail,
         'Do not apply the work; claim again. Extend the lease in time for long work.');
     when 'Conflict' then
-      perform bpm_core.fail('BP409', format('The %s %s was answered before, with something else.', p_what, p_id), v_detail);
+      perform bpm_core.fail('BP409', coalesce(p_reason, format('The %s %s was answered before, with something else.', p_what, p_id)), v_detail);
     when 'Rejected' then
       perform bpm_core.fail('BP422', coalesce(p_reason, format('The answer for %s %s was refused.', p_what, p_id)), v_detail);
     when 'Suspended' then
@@ -17437,6 +18443,35 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/record_trouble.sql
+-- Why the evidence and facts of an answer were refused, in words, for the single forms: the task is as it was.
+-- Returns:  text; null when it was not because of them.
+create or replace function bpm_core.record_trouble(p_tenant_id text, p_task_id uuid, p_record jsonb)
+returns text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_trouble text := case when p_record is not null then bpm_core.record_fault(p_record) end;
+begin
+  if p_record is null or v_trouble is not null
+     or exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state not in ('Executing', 'Ready')) then
+    return v_trouble;
+  elsif cardinality(bpm_core.lock_evidence(p_tenant_id, array[p_record -> 'evidence'])) > 0 then
+    return 'Evidence was purged or is not there; nothing new may refer to it.';
+  end if;
+  select format('Subject %s %s is at version %s, not %s.', f.subject_type, f.subject_key, coalesce(s.lock_version, 0), f.expected_version) into v_trouble
+    from unnest(bpm_core.told_facts(array[row(1, null, null, null, null, null, p_record, null)::bpm_core.answer])) f
+    left join bpm_core.subject s on s.tenant_id = p_tenant_id and s.subject_type = f.subject_type and s.subject_key = f.subject_key
+   where f.expected_version <> coalesce(s.lock_version, 0)
+   limit 1;
+  return v_trouble;
 end
 $$;
 
@@ -17484,6 +18519,29 @@ begin
   perform bpm_core.continue_accepted(r_task.tenant_id, array[
     row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
   return true;
+end
+$$;
+
+-- from 50_work/refused_records.sql
+-- Which of these answers tell of evidence nothing new may refer to, or of a subject that is at another version than they expect?
+-- Returns:  integer[], their items.
+-- Writes:   subject, where it was not there. Locks: subject, then evidence for share.
+create or replace function bpm_core.refused_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_facts  bpm_core.told_fact[] := bpm_core.told_facts(p_answers);
+  v_purged integer[];
+begin
+  perform bpm_core.lock_subjects(p_tenant_id, v_facts, p_now);
+  v_purged := array(
+    select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
+  return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
 end
 $$;
 
@@ -17970,6 +19028,22 @@ begin
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
   return v_result;
 end
+$$;
+
+-- from 50_work/told_facts.sql
+-- The facts that come with answers, one row each; evidence_ids is left empty.
+-- Returns:  told_fact[].
+create or replace function bpm_core.told_facts(p_answers bpm_core.answer[])
+returns bpm_core.told_fact[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select row(a.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', f.fact -> 'value', (f.fact ->> 'expected_version')::integer, '{}',
+               null, null, null, null)::bpm_core.told_fact
+      from unnest(p_answers) a
+     cross join lateral jsonb_array_elements(a.record -> 'facts') with ordinality f(fact, n)
+     order by a.item, f.n)
 $$;
 
 -- from 50_work/unclaim_user_task.sql
@@ -21552,7 +22626,7 @@ as $$
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
-   where v.tenant_id = p_tenant_id and v.status <> 'Draft' and x.broken
+   where v.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_22.sql
@@ -23275,6 +24349,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
@@ -23335,7 +24410,10 @@ values
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('publish_process', false, false, false),
+  ('publish_role', false, false, false),
   ('publish_task', false, false, false),
+  ('publish_workflow', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),
