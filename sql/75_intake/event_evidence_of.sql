@@ -11,7 +11,7 @@ begin
   if evidence is null then
     return;
   end if;
-  fault := case when jsonb_path_exists(evidence, 'strict $[*].evidence_id') then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
+  fault := case when evidence @? '$[*].evidence_id' then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
                 else bpm_core.evidence_fault(evidence) end;
   if fault is null then
     hashes := (select string_agg(lower(x.item ->> 'sha256'), ',' order by lower(x.item ->> 'sha256')) from jsonb_array_elements(evidence) x(item));

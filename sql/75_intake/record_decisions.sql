@@ -18,7 +18,7 @@ begin
   insert into bpm_core.routing_decision (tenant_id, id, event_id, actions, content_hash, proposal, rules, decided_by, reason, business_case_id, decided_at)
   select p.tenant_id, bpm_core.new_id(), p.id, p.actions, bpm_core.decision_hash(p.actions), p.proposal, p.rules, p.decided_by, p.note, c.id, p_now
     from (select p_tenant_id as tenant_id, (p.event).id as id, p.actions, (p.event).detail -> 'proposal' as proposal, p.rules, p.decided_by, p.note,
-                 jsonb_path_query_first(p.actions, 'strict $[*].business_key') #>> '{}' as business_key
+                 jsonb_path_query_first(p.actions, '$[*].business_key') #>> '{}' as business_key
             from unnest(p_plans) p
           offset 0) p
     left join lateral (select c.id from bpm_core.business_case c where c.business_key = p.business_key and c.tenant_id = p.tenant_id offset 0) c on true;
