@@ -20874,7 +20874,7 @@ begin
   if evidence is null then
     return;
   end if;
-  fault := case when jsonb_path_exists(evidence, 'strict $[*].evidence_id') then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
+  fault := case when evidence @? '$[*].evidence_id' then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
                 else bpm_core.evidence_fault(evidence) end;
   if fault is null then
     hashes := (select string_agg(lower(x.item ->> 'sha256'), ',' order by lower(x.item ->> 'sha256')) from jsonb_array_elements(evidence) x(item));
@@ -20922,7 +20922,9 @@ as $$
 declare
   v_business_key text;
   v_key          text;
-  r_mapped       record;
+  v_mapped       jsonb;
+  v_fault        text;
+  v_seen         jsonb;
 begin
   if p_rule.business_key_tree is not null then
     v_business_key := bpm_core.correlation_key(null, p_rule.business_key_tree, p_context);
@@ -20936,9 +20938,9 @@ begin
     when p_rule.correlation_tree is not null and v_key is null then jsonb_build_object(
       'what', 'correlation key', 'expression', p_rule.correlation_path, 'seen', bpm_core.describe_tree(p_rule.correlation_tree, p_context)) end;
   if problem is null and p_rule.variables is not null then
-    select m.mapped, m.problem, m.detail into r_mapped from bpm_core.map_values(p_rule.variables, p_context) m;
-    if r_mapped.problem is not null then
-      problem := jsonb_build_object('what', 'variables', 'problem', r_mapped.problem) || coalesce(r_mapped.detail, '{}');
+    select m.mapped, m.problem, m.detail into v_mapped, v_fault, v_seen from bpm_core.map_values(p_rule.variables, p_context) m;
+    if v_fault is not null then
+      problem := jsonb_build_object('what', 'variables', 'problem', v_fault) || coalesce(v_seen, '{}');
     end if;
   end if;
   problem := problem || jsonb_build_object('rule', p_rule.code);
@@ -20946,7 +20948,7 @@ begin
     'action', p_rule.action, 'process_code', p_rule.process_code, 'business_key', v_business_key, 'message_name', p_rule.message_name,
     'correlation_key', case when p_rule.message_name is not null then coalesce(v_key, v_business_key) end,
     'ttl_seconds', case when p_rule.message_name is not null then trim_scale(extract(epoch from p_rule.message_ttl)) end))
-    || case when p_rule.variables is not null and problem is null then jsonb_build_object('variables', r_mapped.mapped) else '{}'::jsonb end;
+    || case when p_rule.variables is not null and problem is null then jsonb_build_object('variables', v_mapped) else '{}'::jsonb end;
 end
 $$;
 
@@ -21350,7 +21352,7 @@ begin
   insert into bpm_core.routing_decision (tenant_id, id, event_id, actions, content_hash, proposal, rules, decided_by, reason, business_case_id, decided_at)
   select p.tenant_id, bpm_core.new_id(), p.id, p.actions, bpm_core.decision_hash(p.actions), p.proposal, p.rules, p.decided_by, p.note, c.id, p_now
     from (select p_tenant_id as tenant_id, (p.event).id as id, p.actions, (p.event).detail -> 'proposal' as proposal, p.rules, p.decided_by, p.note,
-                 jsonb_path_query_first(p.actions, 'strict $[*].business_key') #>> '{}' as business_key
+                 jsonb_path_query_first(p.actions, '$[*].business_key') #>> '{}' as business_key
             from unnest(p_plans) p
           offset 0) p
     left join lateral (select c.id from bpm_core.business_case c where c.business_key = p.business_key and c.tenant_id = p.tenant_id offset 0) c on true;
