@@ -561,6 +561,59 @@ as $$
   end
 $$;
 
+-- from 10_record/fact_item_fault.sql
+-- What is wrong with one fact as a worker tells it: {"subject_type", "subject_key", "name", "value", "evidence": [places, from 0], "expected_version"}.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.fact_item_fault(p_fact jsonb, p_pieces integer)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_fact) <> 'object' then 'it must be an object.'
+    when p_fact - '{subject_type,subject_key,name,value,evidence,expected_version}'::text[] <> '{}'
+      then 'known keys are subject_type, subject_key, name, value, evidence, expected_version.'
+    when jsonb_typeof(p_fact -> 'subject_type') is distinct from 'string' or length(p_fact ->> 'subject_type') not between 1 and 200
+         or jsonb_typeof(p_fact -> 'subject_key') is distinct from 'string' or length(p_fact ->> 'subject_key') not between 1 and 300
+         or jsonb_typeof(p_fact -> 'name') is distinct from 'string' or length(p_fact ->> 'name') not between 1 and 200
+      then 'subject_type, subject_key and name must be texts of 1 to 200 characters, the key of up to 300.'
+    when not p_fact ? 'value' then 'value is missing.'
+    when coalesce(jsonb_typeof(p_fact -> 'expected_version'), 'null') not in ('number', 'null') or p_fact ->> 'expected_version' !~ '^[0-9]{1,9}$'
+      then 'expected_version must be a whole number.'
+    when coalesce(jsonb_typeof(p_fact -> 'evidence'), 'null') not in ('array', 'null')
+         or exists (select
+                      from jsonb_array_elements(case jsonb_typeof(p_fact -> 'evidence') when 'array' then p_fact -> 'evidence' else '[]' end) e
+                     where jsonb_typeof(e) <> 'number' or e::text !~ '^[0-9]{1,3}$' or case when e::text ~ '^[0-9]{1,3}$' then e::text::integer end >= p_pieces)
+      then 'evidence must be places in the list of evidence, from 0.'
+  end
+$$;
+
+-- from 10_record/get_facts.sql
+-- What is true of a subject, and how we know.
+-- p_history: also what was superseded, oldest first.
+-- Returns:  one row per fact: name, value, is_current, subject_version, task_id and attempt of the result it came with, review_id, evidence_ids, confirmed_by, at.
+--           None: nothing is known of it, or it is not there.
+-- Raises:   BP403.
+create or replace function bpm.get_facts(p_subject_type text, p_subject_key text, p_history boolean default false, p_tenant_id text default '')
+returns table (name text, value jsonb, is_current boolean, subject_version integer, task_id uuid, attempt integer, review_id uuid, evidence_ids uuid[],
+               confirmed_by text, at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
+    from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
+   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
+   where f.superseded_by is null or p_history
+   order by f.subject_version, f.id;
+end
+$$;
+
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
@@ -589,6 +642,116 @@ exception
   -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
   when data_exception or statement_too_complex then
     return false;
+end
+$$;
+
+-- from 10_record/lock_evidence.sql
+-- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
+-- under the evidence_id given.
+-- p_items: a list per teller. Returns: integer[], the places of those tellers, from 1. Locks: evidence, for share: purges wait.
+create or replace function bpm_core.lock_evidence(p_tenant_id text, p_items jsonb[])
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tellers integer[];
+  v_named   boolean[];
+  v_ids     uuid[];
+begin
+  select array_agg(i.teller), array_agg(i.named), array_agg(coalesce(e.id, i.id))
+    into v_tellers, v_named, v_ids
+    from (select p_tenant_id as tenant_id, t.n::integer as teller, (e.item ->> 'evidence_id')::uuid as id, e.item ? 'evidence_id' as named,
+                 bpm_core.evidence_identity(decode(e.item ->> 'sha256', 'hex'), e.item ->> 'object_key') as hash
+            from unnest(p_items) with ordinality t(items, n)
+           cross join lateral jsonb_array_elements(t.items) e(item)
+          offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_ids) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select distinct k.teller
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_tellers, v_named, v_ids) k(teller, named, id) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on true
+     where e.purged_at is not null or k.named and e.id is null);
+end
+$$;
+
+-- from 10_record/lock_subjects.sql
+-- Locks the subjects facts are told of, in order of type and key, those that are not there made first, unless every teller expects them to be there.
+-- Writes:   subject. Locks: subject: it is a shared parent, so instances and tasks are locked before.
+create or replace function bpm_core.lock_subjects(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.subject (tenant_id, id, subject_type, subject_key, created_at, updated_at)
+  select p_tenant_id, bpm_core.new_id(), f.subject_type, f.subject_key, p_now, p_now
+    from (select f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f
+           group by 1, 2 having bool_or(coalesce(f.expected_version, 0) = 0) order by 1, 2) f
+  on conflict do nothing;
+  perform 1
+     from (select p_tenant_id as tenant_id, f.* from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+    cross join lateral (
+      select
+        from bpm_core.subject s
+       where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
+         for no key update) s;
+end
+$$;
+
+-- from 10_record/outdated_facts.sql
+-- Which of those who tell facts expect another version of a subject than there is? As if they came one after the other: what an earlier item of this call
+-- writes counts. Subjects are locked.
+-- Returns:  integer[], the items.
+create or replace function bpm_core.outdated_facts(p_tenant_id text, p_facts bpm_core.told_fact[])
+returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_versions integer[];
+  v_outdated integer[] := array[]::integer[];
+  v_place    integer;
+  r_item     record;
+begin
+  if not exists (select from unnest(p_facts) f where f.expected_version is not null) then
+    return v_outdated;
+  end if;
+  v_versions := array(
+    select coalesce(s.lock_version, 0)
+      from (select p_tenant_id as tenant_id, f.*
+              from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+      left join lateral (select s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s on true
+     order by f.subject_type, f.subject_key);
+  for r_item in
+    select f.item, array_agg(f.place) as places, array_agg(f.expected_version) as expected
+      from (select f.item, f.expected_version, dense_rank() over (order by f.subject_type collate "C", f.subject_key collate "C")::integer as place
+              from unnest(p_facts) f) f
+     group by f.item
+     order by f.item
+  loop
+    if exists (select from unnest(r_item.places, r_item.expected) x(place, expected) where v_versions[x.place] <> x.expected) then
+      v_outdated := v_outdated || r_item.item;
+    else
+      foreach v_place in array array(select distinct x.place from unnest(r_item.places) x(place)) loop
+        v_versions[v_place] := v_versions[v_place] + 1;
+      end loop;
+    end if;
+  end loop;
+  return v_outdated;
 end
 $$;
 
@@ -648,6 +811,60 @@ begin
 end
 $$;
 
+-- from 10_record/record_fault.sql
+-- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.record_fault(p_record jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_facts jsonb := p_record -> 'facts';
+  v_fault text := bpm_core.evidence_fault(p_record -> 'evidence');
+  r_bad   record;
+begin
+  if v_fault is not null then
+    return v_fault;
+  elsif jsonb_typeof(v_facts) is distinct from 'array' then
+    return 'Facts must be a JSON array.';
+  elsif jsonb_array_length(v_facts) > 100 then
+    return format('%s facts at once; at most 100.', jsonb_array_length(v_facts));
+  end if;
+  select f.n, bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) as fault into r_bad
+    from jsonb_array_elements(v_facts) with ordinality f(fact, n)
+   where bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) is not null
+   order by f.n
+   limit 1;
+  if found then
+    return 'Fact ' || r_bad.n || ': ' || r_bad.fault;
+  end if;
+  select f.n into r_bad
+    from (select f.n, row_number() over (partition by f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name' order by f.n) as nth
+            from jsonb_array_elements(v_facts) with ordinality f(fact, n)) f
+   where f.nth > 1
+   order by f.n
+   limit 1;
+  if found then
+    return format('Fact %s says the same thing of the same subject again.', r_bad.n);
+  end if;
+  -- Values keep the caps and the wire forms of variables.
+  v_fault := bpm_core.variables_fault((select coalesce(jsonb_object_agg(f.n, f.fact -> 'value'), '{}') from jsonb_array_elements(v_facts) with ordinality f(fact, n)));
+  return replace(v_fault, 'Variable', 'Fact');
+end
+$$;
+
+-- from 10_record/record_of.sql
+-- What a result says for the record: its evidence and facts.
+-- Returns:  jsonb {evidence, facts}; null when it says nothing.
+create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]')),
+                '{"evidence": [], "facts": []}')
+$$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -691,6 +908,50 @@ begin
       from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
       left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
      order by k.n);
+end
+$$;
+
+-- from 10_record/store_facts.sql
+-- Writes facts: each supersedes what was said before under its name of its subject, also by an earlier item of this call. The subjects grow by one version
+-- per item that speaks of them. They are locked (lock_subjects).
+-- Writes:   subject, fact.
+create or replace function bpm_core.store_facts(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with told as materialized (
+    select f.*, bpm_core.new_id() as id, s.id as subject_id,
+           s.lock_version + dense_rank() over (partition by s.id order by f.item) as version
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_facts) f offset 0) f
+     cross join lateral (select s.id, s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s),
+  ordered as materialized (
+    select t.*, lead(t.id) over w as superseded_by, row_number() over w as nth
+      from told t
+    window w as (partition by t.subject_id, t.name order by t.item)),
+  grown as (
+    update bpm_core.subject s
+       set lock_version = t.version, updated_at = p_now
+      from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
+     where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  superseded as (
+    update bpm_core.fact f
+       set superseded_by = o.id
+      from ordered o
+     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+    returning f.id)
+  insert into bpm_core.fact (
+    tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
+  select o.tenant_id, o.id, o.subject_id, o.version, o.name, o.value, o.task_instance_id, o.attempt, o.review_id, o.evidence_ids, o.confirmed_by, o.superseded_by, p_now
+    from ordered o
+     -- The old ones make room in the index of current facts before the new ones come.
+   cross join (select count(*) from superseded) s
+   order by o.item, o.id;
 end
 $$;
 
@@ -820,20 +1081,60 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/binding_faults.sql
+-- What is wrong with the bindings of a process: references, keys, conditions, order.
+-- Returns:  rows code, binding_key, message.
+create or replace function bpm_core.binding_faults(p_drafts bpm_core.draft_binding[])
+returns table (code text, binding_key text, message text)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with draft as materialized (
+    select b.*, cardinality(p_drafts) as bindings, b.starts && '{MessageStart,TimerStart,SignalStart}'::text[] as by_event from unnest(p_drafts) b)
+  select 'DuplicateKey', b.binding_key, 'There are several bindings of this key.' from draft b group by b.binding_key having count(*) > 1
+  union all
+  select 'DuplicatePosition', min(b.binding_key), format('Several bindings have the position %s.', b.position) from draft b group by b.position having count(*) > 1
+  union all
+  select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
+  union all
+  select 'UnknownWorkflow', b.binding_key,
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+    from draft b where b.workflow_version_id is null or b.archived
+  union all
+  select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
+  union all
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+    from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
+  union all
+  select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
+    from draft b where b.binding_key = any (bpm_core.waiting_in_circles(p_drafts))
+  union all
+  select 'NoStartEvent', b.binding_key, format('The workflow %L has no plain start event; beside others, or with a condition, it could not be started.', b.workflow)
+    from draft b
+   where b.workflow_version_id is not null and not ('StartEvent' = any (b.starts)) and (b.bindings > 1 or b.start_source is not null)
+  union all
+  select 'EventStart', b.binding_key, format('The workflow %L is started by events, too; such a workflow can only be the one of its process, without a condition.', b.workflow)
+    from draft b
+   where 'StartEvent' = any (b.starts) and b.by_event and (b.bindings > 1 or b.start_source is not null)
+$$;
+
 -- from 20_catalog/binding_rows.sql
 -- The rows of workflow_task_binding for one compiled process: every task pinned to a task version, the node's own wishes resolved.
-create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[])
+-- p_pins: nodes that are pinned to another version than the published one of their type.
+create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_pins bpm_core.task_pin[])
 returns setof bpm_core.workflow_task_binding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
+  select p_tenant_id, p_version_id, n.node_id, coalesce(p.task_version_id, t.task_version_id), n.task_type,
+         coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-    join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join unnest(p_pins) p on p.node_id = n.node_id
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;
 
@@ -1428,6 +1729,42 @@ begin
 end
 $$;
 
+-- from 20_catalog/check_bindings.sql
+-- The shape of the bindings of publish_process.
+-- Raises:   BP400 not an array of 1 to 100 objects, unknown key, or a value of another kind.
+create or replace function bpm_core.check_bindings(p_bindings jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['binding_key', 'workflow', 'version', 'position', 'depends_on', 'start_condition'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_bindings) is distinct from 'array' or jsonb_array_length(p_bindings) not between 1 and 100 then
+    perform bpm_core.fail('BP400', 'The bindings must be a JSON array of 1 to 100 objects.', null, 'Each with binding_key and workflow; version, position, depends_on, start_condition if wanted.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_typeof(i.item -> 'binding_key') is distinct from 'string' or not bpm_core.is_code(i.item ->> 'binding_key')
+                   or jsonb_typeof(i.item -> 'workflow') is distinct from 'string'
+                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(i.item ->> 'position', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce(jsonb_typeof(i.item -> 'start_condition'), 'null') not in ('string', 'null')
+                   or length(i.item ->> 'start_condition') > 10000
+                   or coalesce(jsonb_typeof(i.item -> 'depends_on'), 'null') not in ('array', 'null')
+                   or (jsonb_typeof(i.item -> 'depends_on') = 'array' and not bpm_core.is_text_list(i.item -> 'depends_on')) end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Binding %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'binding_key and workflow are texts of 1 to 200 characters; version and position whole numbers; depends_on an array of different keys; start_condition a text of at most 10,000 characters.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/check_bpmn.sql
 -- Says what deploy_bpmn would say of a file, and stores nothing.
 -- Returns:  one row per fault and warning, faults first; none when the file is fine.
@@ -1445,6 +1782,38 @@ begin
   return query
     select f.severity, f.code, f.message, f.node_id, f.flow_id, f.line, f.hint
       from unnest((select c.findings from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c)) f;
+end
+$$;
+
+-- from 20_catalog/check_pins.sql
+-- The shape of what publish_workflow is told about tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}, at most 10,000.
+-- Raises:   BP400.
+create or replace function bpm_core.check_pins(p_tasks jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad text;
+begin
+  if jsonb_typeof(p_tasks) is distinct from 'object' then
+    perform bpm_core.fail('BP400', 'p_tasks must be an object of node ids and tasks.');
+  elsif (select count(*) from jsonb_object_keys(p_tasks)) > 10000 then
+    perform bpm_core.fail('BP400', 'p_tasks has at most 10,000 nodes.');
+  end if;
+  select e.key into v_bad
+    from jsonb_each(p_tasks) e
+   where case jsonb_typeof(e.value)
+           when 'string' then false
+           when 'object' then e.value - '{task,version}'::text[] <> '{}' or jsonb_typeof(e.value -> 'task') is distinct from 'string'
+                              or coalesce(e.value ->> 'version', '1') !~ '^[0-9]{1,9}$'
+           else true end
+   order by e.key
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('p_tasks, node %L: not of the form this call takes.', left(v_bad, 200)), jsonb_build_object('node_id', left(v_bad, 200)),
+      'A task is its code, or {"task": code, "version": number}.');
+  end if;
 end
 $$;
 
@@ -1646,6 +2015,35 @@ begin
     select r.tree, r.problem, r.at into tree, problem, at from bpm_core.read_expression(p_source, null) r;
   end if;
   tree := bpm_core.timed_tree(tree);
+end
+$$;
+
+-- from 20_catalog/compile_process.sql
+-- Compiles a file and picks one of its processes. p_process_id: null when it holds one that is deployed.
+-- Returns:  that process, with the nodes and flows of the file, and its warnings.
+-- Raises:   BP422 the file has faults; it holds no such process; it holds several and none is named.
+create or replace function bpm_core.compile_process(
+  p_xml text, p_process_id text, p_strict boolean, p_tenant_id text,
+  out process bpm_core.draft_process, out nodes bpm_core.draft_node[], out flows bpm_core.draft_flow[], out warnings jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_processes bpm_core.draft_process[];
+  v_findings  bpm_core.finding[];
+begin
+  select c.processes, c.nodes, c.flows, c.findings into v_processes, nodes, flows, v_findings
+    from bpm_core.compile_text(p_xml, p_strict, p_tenant_id) c;
+  perform bpm_core.refuse_faults(v_findings);
+  warnings := bpm_core.findings_json(v_findings, 'warning');
+  v_processes := array(select p from unnest(v_processes) p where p.deployed and p.process_id = coalesce(p_process_id, p.process_id));
+  if cardinality(v_processes) <> 1 then
+    perform bpm_core.fail('BP422',
+      case when p_process_id is null then format('The file holds %s processes; a workflow is one of them.', cardinality(v_processes))
+           else format('The file holds no process %L that is executed.', left(p_process_id, 200)) end,
+      jsonb_build_object('processes', array(select p.process_id from unnest(v_processes) p)), 'Say which with p_process_id.');
+  end if;
+  process := v_processes[1];
 end
 $$;
 
@@ -2026,13 +2424,15 @@ end
 $$;
 
 -- from 20_catalog/deploy_bpmn.sql
--- Deploys a BPMN file: every executable process in it becomes a version that can be started.
+-- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
+-- main) and can be started.
 -- Returns:  one row per process; is_new is false when the current or an older published version is identical. Warnings are those of the
 --           whole file: [{code, message, node_id, flow_id, line, hint}].
 -- Raises:   BP422 the file has faults; nothing is stored; detail {"faults": […], "warnings": […]} has all of them. BP400 null, or no text
 --           for p_name. BP403.
--- Writes:   definitions, versions, graph, bindings (publish_workflow), task and role versions that are missing, audit_event.
--- Locks:    process_definition rows sorted by code, then task_definition rows sorted by code.
+-- Writes:   what store_workflow_version and store_process_version write (publish_workflow and publish_process store by the same), task and role
+--           versions that are missing, audit_event.
+-- Locks:    process_definition, workflow_definition and then task_definition rows, each sorted by code.
 create or replace function bpm.deploy_bpmn(p_xml text, p_name text default null, p_actor text default null, p_strict boolean default false, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -2046,6 +2446,7 @@ declare
   v_flows     bpm_core.draft_flow[];
   v_findings  bpm_core.finding[];
   v_role      uuid;
+  v_codes     text[];
   v_moved     boolean;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -2058,18 +2459,18 @@ begin
   perform bpm_core.refuse_faults(v_findings);
   warnings := bpm_core.findings_json(v_findings, 'warning');
 
-  perform bpm_core.lock_processes(p_tenant_id, array(select p.process_id from unnest(v_processes) p where p.deployed));
+  v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
+  perform bpm_core.lock_processes(p_tenant_id, v_codes);
+  perform bpm_core.lock_workflows(p_tenant_id, v_codes);
   v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
-    select w.version, w.is_new, w.moved into version, is_new, v_moved
-      from bpm_core.publish_workflow(
-             p_tenant_id,
-             (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = v_process.process_id),
-             v_process, v_nodes, v_flows, p_xml, v_role, v_actor) w;
+    select s.version, s.is_new, s.moved into version, is_new, v_moved
+      from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
+     cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
     if v_moved then
       perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeployProcess', 'process', code, version, null,
         jsonb_build_object('is_new', is_new, 'warnings', jsonb_array_length(warnings)));
@@ -2143,6 +2544,31 @@ as $$
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
   end
+$$;
+
+-- from 20_catalog/draft_bindings.sql
+-- Reads the bindings of publish_process, checked for shape: looks up the workflow versions, compiles the start conditions.
+-- Returns:  draft_binding[], in the order given; starts are the kinds of the start events at the root of the workflow.
+create or replace function bpm_core.draft_bindings(p_tenant_id text, p_bindings jsonb)
+returns bpm_core.draft_binding[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(row(
+           i.n, btrim(i.item ->> 'binding_key'), btrim(i.item ->> 'workflow'), (i.item ->> 'version')::integer, coalesce((i.item ->> 'position')::integer, i.n),
+           array(select jsonb_array_elements_text(coalesce(nullif(i.item -> 'depends_on', 'null'), '[]'))), s.source, c.condition, c.tree, c.problem,
+           d.id, d.archived_at is not null, v.id,
+           array(select n.kind::text
+                   from bpm_core.workflow_node n
+                  where n.tenant_id = p_tenant_id and n.workflow_version_id = v.id and n.scope_node_id is null and n.element = 'startEvent'
+                    and n.kind in ('StartEvent', 'MessageStart', 'TimerStart', 'SignalStart')))::bpm_core.draft_binding order by i.n)
+    from jsonb_array_elements(p_bindings) with ordinality i(item, n)
+   cross join lateral (select nullif(btrim(i.item ->> 'start_condition'), '') as source) s
+    left join lateral (select x.* from bpm_core.compile_condition(s.source, null) x where s.source is not null) c on true
+    left join bpm_core.workflow_definition d on d.tenant_id = p_tenant_id and d.code = btrim(i.item ->> 'workflow')
+    left join bpm_core.workflow_version v
+      on v.tenant_id = p_tenant_id and v.definition_id = d.id
+     and case when i.item ->> 'version' is null then v.id = d.published_version_id else v.version = (i.item ->> 'version')::integer end
 $$;
 
 -- from 20_catalog/draft_flows.sql
@@ -2635,35 +3061,28 @@ language sql immutable parallel safe
 as $$ select p_tag || ' "' || left(p_id, 200) || '"' || coalesce(' (' || left(nullif(regexp_replace(p_name, '\s+', ' ', 'g'), ''), 100) || ')', '') $$;
 
 -- from 20_catalog/ensure_role.sql
--- The published version of an owner role, published empty if there is none yet.
+-- The published version of an owner role a workflow is pinned to. The role called default is published empty if there is none yet.
 -- Returns:  uuid of the role version.
+-- Raises:   BP422 no such role, or it is archived.
 -- Writes:   role_definition, role_version.
--- Locks:    the role_definition row, only when it has no version yet.
+-- Locks:    the role_definition row, only when it is made.
 create or replace function bpm_core.ensure_role(p_tenant_id text, p_code text, p_actor text)
 returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_definition uuid;
-  v_version    uuid;
+  r_role    record;
+  v_version uuid;
 begin
-  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id, d.published_version_id into v_definition, v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  if v_version is not null then
-    return v_version;
+  select d.published_version_id, d.archived_at into r_role from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if r_role.published_version_id is not null and r_role.archived_at is null then
+    return r_role.published_version_id;
+  elsif p_code is distinct from 'default' or r_role.archived_at is not null then
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
   end if;
-  select d.published_version_id into v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_definition for no key update;
-  if v_version is null then
-    v_version := bpm_core.new_id();
-    insert into bpm_core.role_version (tenant_id, id, definition_id, version, status, content_hash, created_by, published_at)
-    values (p_tenant_id, v_version, v_definition, 1, 'Published', sha256('{}'), p_actor, bpm_core.now());
-    update bpm_core.role_definition d set published_version_id = v_version where d.tenant_id = p_tenant_id and d.id = v_definition;
-  end if;
+  select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
 end
 $$;
@@ -2691,25 +3110,6 @@ begin
     v_draft := bpm_core.default_task_version(v_type);
     perform bpm_core.store_task_version(p_tenant_id, v_type, v_draft, p_actor);
   end loop;
-end
-$$;
-
--- from 20_catalog/ensure_workflow.sql
--- The workflow definition of a code, made if absent.
--- Returns:  uuid of the definition. Writes: workflow_definition.
-create or replace function bpm_core.ensure_workflow(p_tenant_id text, p_code text)
-returns uuid
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_id uuid;
-begin
-  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id into v_id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  return v_id;
 end
 $$;
 
@@ -3646,6 +4046,13 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
+    from node n
+    join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
+     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+   group by n.task_type
+  union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
     from node n
    cross join lateral (
@@ -3928,21 +4335,30 @@ as $$
 $$;
 
 -- from 20_catalog/get_bpmn.sql
--- The BPMN file a version was deployed from, byte for byte.
+-- The BPMN file a version was deployed from, byte for byte; of a process with several workflows that of one of its bindings.
+-- p_binding_key: null: the first.
 -- Returns:  text.
--- Raises:   BP404 no such process or version. BP403.
-create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_tenant_id text default '')
+-- Raises:   BP404 no such process, version or binding. BP403.
+create or replace function bpm.get_bpmn(p_code text, p_version integer default null, p_binding_key text default null, p_tenant_id text default '')
 returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  r_binding record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
-  return (
-    select w.bpmn_xml
-      from bpm_core.process_workflow_binding b
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
-     where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version) and b.binding_key = 'main');
+  select w.bpmn_xml into r_binding
+    from bpm_core.process_workflow_binding b
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+   where b.tenant_id = p_tenant_id and b.process_version_id = bpm_core.find_version(p_tenant_id, p_code, p_version)
+     and b.binding_key = coalesce(p_binding_key, b.binding_key)
+   order by b.position
+   limit 1;
+  if not found then
+    perform bpm_core.fail('BP404', format('Process %L has no binding %L.', p_code, left(p_binding_key, 200)), null, 'bpm.get_definition lists them.');
+  end if;
+  return r_binding.bpmn_xml;
 end
 $$;
 
@@ -4221,6 +4637,13 @@ as $$
     jsonb_build_object('op', p_above, 'left', p_value, 'right', p_low), jsonb_build_object('op', p_below, 'left', p_value, 'right', p_high)))
 $$;
 
+-- from 20_catalog/is_code.sql
+-- Can this be the code of a definition?
+create or replace function bpm_core.is_code(p_code text)
+returns boolean
+language sql immutable parallel safe
+as $$ select coalesce(length(btrim(p_code)) between 1 and 200, false) $$;
+
 -- from 20_catalog/is_condition.sql
 -- Whether a tree says true or false by its form, so that it is no value to compare.
 create or replace function bpm_core.is_condition(p_tree jsonb)
@@ -4261,6 +4684,38 @@ as $$
   select case when jsonb_typeof(p_low) = 'number' and jsonb_typeof(p_high) = 'number'
     then p_low::numeric = trunc(p_low::numeric) and p_high::numeric = trunc(p_high::numeric) and abs(p_low::numeric) < 1000000000
          and abs(p_high::numeric) < 1000000000 and p_high::numeric - p_low::numeric <= 10000 else false end
+$$;
+
+-- from 20_catalog/is_text_list.sql
+-- Is this an array of at most 100 texts of 1 to 1,000 characters, none twice?
+create or replace function bpm_core.is_text_list(p_value jsonb)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'array' or jsonb_array_length(p_value) > 100 then
+    return false;
+  end if;
+  return not exists (select from jsonb_array_elements(p_value) e where jsonb_typeof(e) <> 'string' or length(e #>> '{}') not between 1 and 1000)
+     and (select count(distinct e) = count(*) from jsonb_array_elements(p_value) e);
+end
+$$;
+
+-- from 20_catalog/kept_definition.sql
+-- The definition a publisher has just locked, unless it was deleted while it waited for the lock.
+-- Raises:   BP503 it was.
+create or replace function bpm_core.kept_definition(p_id uuid, p_kind text, p_code text)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_id is null then
+    perform bpm_core.fail('BP503', format('The %s %L was deleted at this moment.', p_kind, p_code), null, 'Call again: it is published anew.');
+  end if;
+  return p_id;
+end
 $$;
 
 -- from 20_catalog/known_call.sql
@@ -4419,6 +4874,28 @@ begin
 end
 $$;
 
+-- from 20_catalog/lock_workflows.sql
+-- Makes the workflow definitions of these codes if absent and locks them, in the order of their codes: publishers of one code take turns and get
+-- consecutive versions. After those of processes, before those of roles and tasks.
+-- Writes:   workflow_definition. Locks: its rows, until the transaction ends.
+create or replace function bpm_core.lock_workflows(p_tenant_id text, p_codes text[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into bpm_core.workflow_definition (tenant_id, id, code, created_at)
+  select p_tenant_id, bpm_core.new_id(), c.code, bpm_core.now()
+    from (select distinct u.code collate "C" as code from unnest(p_codes) u (code) order by 1) c
+  on conflict (tenant_id, code) do nothing;
+  perform 1
+    from bpm_core.workflow_definition d
+   where d.tenant_id = p_tenant_id and d.code = any (p_codes)
+   order by d.code
+     for no key update;
+end
+$$;
+
 -- from 20_catalog/loop_node.sql
 -- The node around a multi-instance activity or a loop: it stands where the activity was drawn.
 create or replace function bpm_core.loop_node(p_activity bpm_core.draft_node, p_node_id text, p_tag text, p_spec jsonb)
@@ -4564,6 +5041,14 @@ as $$
   select (select coalesce(array_agg(n.node order by n.pos, n.added), '{}') from node n),
          (select coalesce(array_agg(row(f.*)::bpm_core.draft_flow order by f.pos), '{}') from flow f)
 $$;
+
+-- from 20_catalog/main_binding.sql
+-- The one binding of a process that is deployed as one file: its workflow, called main.
+create or replace function bpm_core.main_binding(p_workflow_version_id uuid)
+returns bpm_core.process_workflow_binding[]
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select array[row(null, null, 'main', p_workflow_version_id, 1, '{}', null, null, null)::bpm_core.process_workflow_binding] $$;
 
 -- from 20_catalog/map_values.sql
 -- Applies compiled mappings in their order; a later one sees what an earlier one gave. What is on the way of a dotted target is made.
@@ -5684,6 +6169,18 @@ as $$
           else case when p_value #>> '{}' ~ '^-?\d{1,9}$' then 1 - sign((p_value #>> '{}')::integer - p_middle) end end)::smallint
 $$;
 
+-- from 20_catalog/process_content_hash.sql
+-- The hash that proves a process version unchanged: its name, and what it binds and how.
+create or replace function bpm_core.process_content_hash(p_name text, p_bindings bpm_core.process_workflow_binding[])
+returns bytea
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select sha256(convert_to(jsonb_build_object('name', p_name, 'bindings', (
+           select jsonb_agg(to_jsonb(b) - '{tenant_id,process_version_id}'::text[] order by b.position)
+             from unnest(p_bindings) b))::text, 'UTF8'))
+$$;
+
 -- from 20_catalog/profile_fault.sql
 -- What is wrong with the numbers of a receiver profile.
 -- Returns:  text, null when nothing is.
@@ -5703,8 +6200,91 @@ as $$
   end
 $$;
 
+-- from 20_catalog/publish_process.sql
+-- Publishes a process that runs several workflows (or one): which versions, in which order, and when each starts. An identical version that is not
+-- deprecated becomes the current one again. What runs stays with the version it was started with.
+-- p_bindings: [{"binding_key", "workflow" (code), "version" (null: the published one), "position" (default: as they stand), "depends_on": [binding keys],
+-- "start_condition": expression over the variables of the process}], 1 to 100. A binding without depends_on starts with the process, the others when all
+-- they depend on are completed or skipped; one whose condition is false is skipped. Keys that start with call: are reserved.
+-- A workflow with a message, signal or timer start can only be the one workflow of a process, without a condition.
+-- Returns:  version, and whether it is new.
+-- Raises:   BP400 no code, name too long, bindings not of that form. BP422 what they say does not hold: unknown or archived workflow, unknown key,
+--           cycle, unreadable condition, …; detail {"faults": [{code, binding_key, message}]} has all of them. BP403. BP503 it was deleted meanwhile.
+-- Writes:   process_definition, what store_process_version writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.publish_process(
+  p_code text, p_bindings jsonb, p_name text default null, p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_code     text := btrim(p_code);
+  v_drafts   bpm_core.draft_binding[];
+  v_bindings bpm_core.process_workflow_binding[];
+  v_moved    boolean;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) or length(btrim(p_name)) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'publish_process needs a code of 1 to 200 characters, and a name of at most 200 characters if any.');
+  end if;
+  perform bpm_core.check_bindings(p_bindings);
+  perform bpm_core.lock_processes(p_tenant_id, array[v_code]);
+  v_drafts := bpm_core.draft_bindings(p_tenant_id, p_bindings);
+  perform bpm_core.refuse_bindings(v_code, v_drafts);
+  v_bindings := array(
+    select row(null, null, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source)::bpm_core.process_workflow_binding
+      from unnest(v_drafts) b
+     order by b.position);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_process_version(p_tenant_id, v_code, p_name, v_bindings, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishProcess', 'process', v_code, version, null,
+      jsonb_build_object('is_new', is_new, 'bindings', array(select b.binding_key from unnest(v_drafts) b order by b.position)));
+  end if;
+  return next;
+end
+$$;
+
+-- from 20_catalog/publish_role.sql
+-- Publishes who owns workflows: a new version, or an identical one again. Workflows published from now on can be pinned to it; those before keep theirs.
+-- p_definition: {"responsibilities": [texts], "policy": {…}, "capabilities": [texts], "context_profile": {…}}, each optional. No names of models or
+-- providers: who does the work is decided where it is done.
+-- Returns:  version number, and whether it is new.
+-- Raises:   BP400 no code, or too long. BP422 unknown key, or a value of another kind. BP403. BP503 it was deleted meanwhile.
+-- Writes:   role_definition, role_version, audit_event.
+-- Locks:    the role_definition row.
+create or replace function bpm.publish_role(p_code text, p_definition jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+returns table (version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor text;
+  v_moved boolean;
+  v_fault text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if not bpm_core.is_code(p_code) then
+    perform bpm_core.fail('BP400', 'The code of a role has 1 to 200 characters.');
+  end if;
+  v_fault := bpm_core.role_problem(p_definition);
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', btrim(p_code)), 'See publish_role in the reference.');
+  end if;
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_role_version(p_tenant_id, btrim(p_code), p_definition, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishRole', 'role', btrim(p_code), version, null, jsonb_build_object('is_new', is_new));
+  end if;
+  return next;
+end
+$$;
+
 -- from 20_catalog/publish_task.sql
--- Says how tasks of a type are executed: a new version unless the published one says the same. Files deployed from now on are pinned to it;
+-- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -5724,6 +6304,7 @@ declare
   v_actor text;
   v_code  text := btrim(coalesce(p_code, p_task_type));
   v_draft bpm_core.task_version := bpm_core.default_task_version(btrim(coalesce(p_task_type, p_code)));
+  v_moved boolean;
   v_fault text;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -5749,79 +6330,65 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
-  select s.version, s.is_new into version, is_new from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
-  if is_new then
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
+  if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
-      jsonb_build_object('task_type', v_draft.task_type, 'approval_required', p_approval_required));
+      jsonb_build_object('is_new', is_new, 'task_type', v_draft.task_type, 'approval_required', p_approval_required));
   end if;
   return next;
 end
 $$;
 
 -- from 20_catalog/publish_workflow.sql
--- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
--- The caller holds the lock of the process_definition row.
--- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
-create or replace function bpm_core.publish_workflow(
-  p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
-language plpgsql volatile
+-- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
+-- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
+-- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
+-- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
+-- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
+--           nothing is stored. BP400 null, a code or name too long, p_tasks of another form. BP403. BP503 it was deleted meanwhile.
+-- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
+-- Locks:    the workflow_definition row, then task_definition rows that are new.
+create or replace function bpm.publish_workflow(
+  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, is_new boolean, warnings jsonb)
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-set jit = off
 as $$
 declare
-  v_id       uuid := bpm_core.new_id();
-  v_workflow uuid := bpm_core.new_id();
-  v_nodes    bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
-  v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
-  v_now      timestamptz := bpm_core.now();
-  v_known    uuid;
-  v_owner    uuid;
-  v_before   uuid;
+  v_actor   text;
+  r_file    record;
+  v_process bpm_core.draft_process;
+  v_nodes   bpm_core.draft_node[];
+  v_pins    bpm_core.task_pin[];
+  v_role    uuid;
+  v_moved   boolean;
 begin
-  select p.version, p.id into version, v_known
-    from bpm_core.process_version p
-   where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id and p.content_hash = v_hash and p.status = 'Published'
-   order by p.version desc
-   limit 1;
-  is_new := v_known is null;
-  if is_new then
-    select coalesce(max(p.version), 0) + 1 into version
-      from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
-    v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
-    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
-    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
-    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
-    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
-    insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
-    values (p_tenant_id, v_id, 'main', v_workflow, 1);
-    v_known := v_id;
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_xml is null or length(btrim(p_name)) not between 1 and 200 or (p_code is not null and not bpm_core.is_code(p_code)) then
+    perform bpm_core.fail('BP400', 'publish_workflow needs the text of a BPMN file, and a code and a name of at most 200 characters if any.');
   end if;
-  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
-  update bpm_core.process_definition d
-     set published_version_id = v_known, archived_at = null
-   where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
-  moved := found;
-  update bpm_core.workflow_definition d
-     set published_version_id = b.workflow_version_id, archived_at = null
-    from bpm_core.process_workflow_binding b
-   where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
-     and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-  if moved then
-    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  select c.* into r_file from bpm_core.compile_process(p_xml, p_process_id, p_strict, p_tenant_id) c;
+  v_process := r_file.process;
+  v_process.name := coalesce(p_name, v_process.name);
+  v_nodes := r_file.nodes;
+  warnings := r_file.warnings;
+  code := coalesce(btrim(p_code), v_process.process_id);
+  perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
+  v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
+  perform bpm_core.ensure_tasks(p_tenant_id, array(
+    select distinct n.task_type from unnest(v_nodes) n
+     where n.process_pos = v_process.pos and n.task_type is not null and n.node_id not in (select p.node_id from unnest(v_pins) p)), v_actor);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, r_file.flows, p_xml, v_role, v_pins, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishWorkflow', 'workflow', code, version, null,
+      jsonb_build_object('is_new', is_new, 'owner_role', p_owner_role, 'warnings', jsonb_array_length(warnings)));
   end if;
+  return next;
 end
 $$;
 
@@ -6132,6 +6699,26 @@ exception
 end
 $$;
 
+-- from 20_catalog/refuse_bindings.sql
+-- Refuses bindings that have faults.
+-- Raises:   BP422 with all of them in the detail, the first in the message.
+create or replace function bpm_core.refuse_bindings(p_code text, p_drafts bpm_core.draft_binding[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_faults jsonb := (
+    select jsonb_agg(jsonb_build_object('code', f.code, 'binding_key', f.binding_key, 'message', f.message) order by f.binding_key, f.code, f.message)
+      from bpm_core.binding_faults(p_drafts) f);
+begin
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('Process %L was not published. Binding %L, %s: %s', p_code, v_faults #>> '{0,binding_key}', v_faults #>> '{0,code}', v_faults #>> '{0,message}'),
+      jsonb_build_object('faults', v_faults), 'The detail lists every fault.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/refuse_faults.sql
 -- Refuses a file that has faults.
 -- Raises:   BP422 with all of them in the detail (of a file with more than 1,000: the first 1,000), the first in the message.
@@ -6281,6 +6868,28 @@ as $$
          and coalesce(n.attributes ->> 'triggeredByEvent', 'false') <> 'true' offset 0) i on true
 $$;
 
+-- from 20_catalog/role_problem.sql
+-- What is wrong with the definition of an owner role. Names of models or providers do not belong into one: who does the work is decided where it is
+-- done, and a role outlives them; no list could tell such a name from a word, so that is a rule for people.
+-- Returns:  text; null when nothing is.
+create or replace function bpm_core.role_problem(p_definition jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_definition) is distinct from 'object' then 'The definition of a role must be an object.'
+    when octet_length(p_definition::text) > 65536 then 'The definition of a role has at most 65,536 bytes.'
+    when p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[] <> '{}'
+      then format('A role has responsibilities, policy, capabilities and context_profile, not %s.',
+                  (select string_agg(left(k, 100), ', ' order by k) from jsonb_object_keys(p_definition - '{responsibilities,policy,capabilities,context_profile}'::text[]) k))
+    when exists (select from (values ('responsibilities'), ('capabilities')) l(key)
+                  where p_definition ? l.key and not coalesce(bpm_core.is_text_list(p_definition -> l.key), false))
+      then 'responsibilities and capabilities must be arrays of at most 100 texts of 1 to 1,000 characters.'
+    when exists (select from (values ('policy'), ('context_profile')) o(key) where p_definition ? o.key and jsonb_typeof(p_definition -> o.key) <> 'object')
+      then 'policy and context_profile must be objects.' end
+$$;
+
 -- from 20_catalog/round_half_even.sql
 -- A number with p_scale digits after the point; what lies in the middle goes to the even neighbour, as FEEL's decimal says.
 create or replace function bpm_core.round_half_even(p_number numeric, p_scale integer)
@@ -6395,46 +7004,193 @@ begin
 end
 $$;
 
--- from 20_catalog/store_task_version.sql
--- Publishes a task version unless the published one says the same already.
--- Returns:  version number, its id, and whether it is new.
--- Writes:   task_definition, task_version.
--- Locks:    the task_definition row: publishers of one task take turns.
-create or replace function bpm_core.store_task_version(
-  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean)
+-- from 20_catalog/store_process_version.sql
+-- Stores a process version that binds these workflow versions, unless an older one that is not deprecated is identical, which then becomes the
+-- current one again. The caller has checked the bindings and holds the lock of the process_definition row.
+-- p_bindings: their tenant and process version are filled in here.
+-- Returns:  version, whether it is new, and whether it became the current one now.
+-- Raises:   BP503 the process was deleted meanwhile.
+-- Writes:   process_version, process_workflow_binding, process_definition, and what publish_starts writes.
+create or replace function bpm_core.store_process_version(
+  p_tenant_id text, p_code text, p_name text, p_bindings bpm_core.process_workflow_binding[], p_actor text,
+  out version integer, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id         uuid;
+  v_hash       bytea := bpm_core.process_content_hash(p_name, p_bindings);
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'process', p_code);
+  v_before     uuid := (select d.published_version_id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_definition);
+begin
+  select v.version, v.id into version, v_id
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash and v.status = 'Published'
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    v_id := bpm_core.new_id();
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
+    values (p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name, p_actor, bpm_core.now());
+    insert into bpm_core.process_workflow_binding (
+      tenant_id, process_version_id, binding_key, workflow_version_id, position, depends_on, start_condition, start_tree, start_source)
+    select p_tenant_id, v_id, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source
+      from unnest(p_bindings) b;
+  end if;
+  update bpm_core.process_definition d
+     set published_version_id = v_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from v_id or d.archived_at is not null);
+  moved := found;
+  if moved then
+    perform bpm_core.publish_starts(p_tenant_id, v_definition, v_before, v_id);
+  end if;
+end
+$$;
+
+-- from 20_catalog/store_role_version.sql
+-- Publishes a role version, or an identical older one again. p_definition: checked by role_problem.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   role_definition, role_version.
+-- Locks:    the role_definition row: publishers of one role take turns.
+create or replace function bpm_core.store_role_version(
+  p_tenant_id text, p_code text, p_definition jsonb, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_definition uuid;
-  v_published  uuid;
+  v_content    jsonb := '{"responsibilities": [], "policy": {}, "capabilities": [], "context_profile": {}}'::jsonb || p_definition;
+  v_hash       bytea := sha256(convert_to(v_content::text, 'UTF8'));
+begin
+  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
+  on conflict (tenant_id, code) do nothing;
+  perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'role', p_code);
+  select v.version, v.id into version, version_id
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    insert into bpm_core.role_version (
+      tenant_id, id, definition_id, version, status, content_hash, responsibilities, policy, capabilities, context_profile, created_by, published_at)
+    values (
+      p_tenant_id, version_id, v_definition, version, 'Published', v_hash, v_content -> 'responsibilities', v_content -> 'policy',
+      v_content -> 'capabilities', v_content -> 'context_profile', p_actor, bpm_core.now());
+  end if;
+  update bpm_core.role_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_task_version.sql
+-- Publishes a task version, or an identical older one again.
+-- Returns:  version number, its id, whether it is new, and whether it became the current one now.
+-- Writes:   task_definition, task_version.
+-- Locks:    the task_definition row: publishers of one task take turns.
+create or replace function bpm_core.store_task_version(
+  p_tenant_id text, p_code text, p_draft bpm_core.task_version, p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_definition uuid;
   v_hash       bytea := bpm_core.task_content_hash(p_draft);
 begin
   insert into bpm_core.task_definition (tenant_id, id, code, created_at)
   values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
   on conflict (tenant_id, code) do nothing;
   perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
-  select d.id, d.published_version_id into v_definition, v_published
-    from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  v_definition := bpm_core.kept_definition(
+    (select d.id from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'task', p_code);
   select v.version, v.id into version, version_id
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = v_published and v.content_hash = v_hash;
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
   is_new := version is null;
-  if not is_new then
-    return;
+  if is_new then
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    version_id := bpm_core.new_id();
+    p_draft.tenant_id := p_tenant_id;
+    p_draft.id := version_id;
+    p_draft.definition_id := v_definition;
+    p_draft.version := version;
+    p_draft.status := 'Published';
+    p_draft.content_hash := v_hash;
+    p_draft.created_by := p_actor;
+    p_draft.published_at := bpm_core.now();
+    insert into bpm_core.task_version select p_draft.*;
   end if;
-  select coalesce(max(v.version), 0) + 1 into version
-    from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
-  version_id := bpm_core.new_id();
-  p_draft.tenant_id := p_tenant_id;
-  p_draft.id := version_id;
-  p_draft.definition_id := v_definition;
-  p_draft.version := version;
-  p_draft.status := 'Published';
-  p_draft.content_hash := v_hash;
-  p_draft.created_by := p_actor;
-  p_draft.published_at := bpm_core.now();
-  insert into bpm_core.task_version select p_draft.*;
-  update bpm_core.task_definition d set published_version_id = version_id where d.tenant_id = p_tenant_id and d.id = v_definition;
+  update bpm_core.task_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
+end
+$$;
+
+-- from 20_catalog/store_workflow_version.sql
+-- Stores one compiled process as the next version of a workflow, unless an older one is identical, which then becomes the current one again.
+-- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, name and owner, pinned task versions included.
+-- The caller holds the lock of the workflow_definition row.
+-- Returns:  version, its id, whether it is new, and whether it became the current one now.
+-- Raises:   BP422 a task pinned by p_pins does not fit its node; BP503 the workflow was deleted meanwhile.
+-- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach, workflow_definition.
+create or replace function bpm_core.store_workflow_version(
+  p_tenant_id text, p_code text, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
+  p_xml text, p_role_version_id uuid, p_pins bpm_core.task_pin[], p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
+as $$
+declare
+  v_id         uuid := bpm_core.new_id();
+  v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
+  v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
+  v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
+  v_definition uuid := bpm_core.kept_definition(
+    (select d.id from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code), 'workflow', p_code);
+begin
+  select v.version, v.id into version, version_id
+    from bpm_core.workflow_version v
+   where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.content_hash = v_hash
+   order by v.version desc
+   limit 1;
+  is_new := version is null;
+  if is_new then
+    version_id := v_id;
+    select coalesce(max(v.version), 0) + 1 into version
+      from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
+    insert into bpm_core.workflow_version (
+      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+    values (
+      p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
+      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
+    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
+    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
+    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
+  end if;
+  update bpm_core.workflow_definition d
+     set published_version_id = version_id, archived_at = null
+   where d.tenant_id = p_tenant_id and d.id = v_definition and (d.published_version_id is distinct from version_id or d.archived_at is not null);
+  moved := found;
 end
 $$;
 
@@ -6477,6 +7233,54 @@ set search_path = pg_catalog, pg_temp
 set intervalstyle = 'iso_8601'
 as $$
   select sha256(convert_to((to_jsonb(p_version) - array['tenant_id', 'id', 'definition_id', 'version', 'status', 'content_hash', 'created_by', 'published_at'])::text, 'UTF8'))
+$$;
+
+-- from 20_catalog/task_pins.sql
+-- The task versions that publish_workflow was told to pin nodes to. p_tasks: {"node": "task code"} or {"node": {"task": "code", "version": 2}}.
+-- Returns:  task_pin[].
+-- Raises:   BP400 not of that form. BP422 no such node, it is no task, no such task version, it is archived, or of another type than the node's;
+--           the detail lists them all.
+create or replace function bpm_core.task_pins(p_tenant_id text, p_tasks jsonb, p_process_pos integer, p_nodes bpm_core.draft_node[])
+returns bpm_core.task_pin[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pins   bpm_core.task_pin[];
+  v_faults jsonb;
+begin
+  perform bpm_core.check_pins(p_tasks);
+  with wish as materialized (
+    select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
+      from jsonb_each(p_tasks) e),
+  pin as materialized (
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+           d.archived_at is not null as archived
+      from wish w
+      left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
+      left join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = w.code
+      left join bpm_core.task_version v
+        on v.tenant_id = p_tenant_id and v.definition_id = d.id and case when w.version is null then v.id = d.published_version_id else v.version = w.version end),
+  judged as (
+    select p.*, case
+             when p.kind is null then 'there is no such node'
+             when p.kind not in ('ServiceTask', 'ApprovalTask', 'SendTask', 'UserTask') then 'the node is no task'
+             when p.id is null then format('there is no task %L%s', left(p.code, 200), ' version ' || p.version)
+             when p.archived then format('the task %L is archived', p.code)
+             when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
+             when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
+             when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
+      from pin p)
+  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease)::bpm_core.task_pin),
+         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+    into v_pins, v_faults
+    from judged j;
+  if v_faults is not null then
+    perform bpm_core.fail('BP422', format('p_tasks, node %L: %s.', v_faults #>> '{0,node_id}', v_faults #>> '{0,message}'), jsonb_build_object('faults', v_faults),
+      'Publish tasks with bpm.publish_task; bpm:approval="required" on the node asks for approval.');
+  end if;
+  return coalesce(v_pins, '{}');
+end
 $$;
 
 -- from 20_catalog/time_part.sql
@@ -6770,6 +7574,27 @@ language sql immutable parallel safe
 as $$
   select coalesce(nullif(btrim(p_attributes ->> ('bpm:' || p_name)), ''), nullif(btrim(p_attributes ->> ('camunda:' || p_name)), ''),
                   nullif(btrim(p_attributes ->> ('flowable:' || p_name)), ''))
+$$;
+
+-- from 20_catalog/waiting_in_circles.sql
+-- The bindings that could never start, because they wait for each other, or for such. References to unknown keys are not counted.
+-- Returns:  text[], their keys.
+create or replace function bpm_core.waiting_in_circles(p_drafts bpm_core.draft_binding[])
+returns text[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left text[] := array(select b.binding_key from unnest(p_drafts) b);
+  v_next text[];
+begin
+  loop
+    v_next := array(select b.binding_key from unnest(p_drafts) b where b.binding_key = any (v_left) and b.depends_on && v_left);
+    exit when cardinality(v_next) = cardinality(v_left);
+    v_left := v_next;
+  end loop;
+  return v_left;
+end
 $$;
 
 -- from 20_catalog/warning.sql
@@ -7731,12 +8556,16 @@ declare
   v_version integer := case when p_binding = 'version' then p_version end;
 begin
   if p_binding = 'deployment' then
+    -- What runs alone in its process and comes from the same file as the caller.
     select v.version into v_version
       from bpm_core.workflow_version c
-     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
-     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+     cross join lateral (select d.tenant_id, d.id from bpm_core.process_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.tenant_id, v.id, v.version, v.status from bpm_core.process_version v
                           where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
-     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     cross join lateral (select b.tenant_id, b.workflow_version_id from bpm_core.process_workflow_binding b
+                          where b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main' offset 0) b
+     cross join lateral (select w.checksum from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and w.checksum = c.checksum and v.status = 'Published'
      order by v.version desc
      limit 1;
   end if;
@@ -7862,6 +8691,35 @@ begin
     end if;
     leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
+end
+$$;
+
+-- from 40_flow/check_expected.sql
+-- Are some variables, as a place sees them, what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Raises:   BP409 names those that are not. BP422 p_expected is no object.
+create or replace function bpm_core.check_expected(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_expected jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_names text;
+begin
+  if p_expected is null then
+    return;
+  elsif jsonb_typeof(p_expected) <> 'object' then
+    perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
+  end if;
+  select string_agg(e.key, ', ' order by e.key) into v_names
+    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
+   cross join lateral jsonb_each(p_expected) e
+   where coalesce(v.variables -> e.key, 'null') <> e.value;
+  if v_names is not null then
+    perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
+  end if;
 end
 $$;
 
@@ -10937,6 +11795,7 @@ $$;
 
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
 -- Writes:   business_case, process_instance, workflow_instance, token, history_event.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
@@ -10949,13 +11808,14 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id
+    select s.*, c.id as case_id, c.state as case_state
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
@@ -10976,9 +11836,13 @@ begin
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
-    into v_leaving
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item),
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
+    into v_leaving, v_closed
     from born b;
+  if v_closed is not null then
+    perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
+  end if;
   return v_leaving;
 end
 $$;
@@ -12283,7 +13147,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -12311,8 +13175,6 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -13797,6 +14659,35 @@ as $$
     from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
 $$;
 
+-- from 40_flow/reopen_cases.sql
+-- Opens business cases again under whose key something starts.
+-- Writes:   business_case, audit_event. Locks: business_case.
+create or replace function bpm_core.reopen_cases(p_tenant_id text, p_cases uuid[], p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_case record;
+begin
+  perform 1
+     from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.business_case c where c.tenant_id = k.tenant_id and c.id = k.id for no key update) c;
+  for r_case in
+    update bpm_core.business_case c
+       set state = 'Open', lock_version = c.lock_version + 1
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) offset 0) k
+     where c.tenant_id = k.tenant_id and c.id = k.id and c.state = 'Closed'
+    returning c.id, c.lock_version
+  loop
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version, 'something started under its key');
+  end loop;
+end
+$$;
+
 -- from 40_flow/reopen_waits.sql
 -- Opens the message waits of boundary events that do not interrupt anew, for the next message, under the locks of their keys. The key stays
 -- what it was when the host was entered.
@@ -14361,13 +15252,14 @@ $$;
 
 -- from 40_flow/set_variables.sql
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
 -- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
 -- Returns:  jsonb, the variables as they are now, as the token sees them.
--- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, BP422 variables refused.
+-- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
 -- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
-                                              p_tenant_id text default '')
+                                              p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14399,6 +15291,7 @@ begin
   if v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
+  perform bpm_core.check_expected(p_tenant_id, v_instance, v_scope, p_expected);
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
      set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
@@ -15699,7 +16592,7 @@ begin
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
     select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
-     where a.variables is not null
+     where a.variables is not null and a.refusal is null
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
@@ -15751,11 +16644,11 @@ end
 $$;
 
 -- from 50_work/accept_user_task.sql
--- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
-create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -15779,7 +16672,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
@@ -15794,13 +16687,54 @@ begin
 end
 $$;
 
+-- from 50_work/admit_records.sql
+-- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
+-- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
+-- Writes:   subject. Locks: subject, then evidence for share.
+create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.answer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_standing bpm_core.answer[];
+  v_refused  integer[];
+begin
+  -- Those accept_answers will take: the first per token shown, under a lease.
+  v_standing := array(
+    select a.answer
+      from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
+              from unnest(p_answers) a
+             where a.variables is not null and a.refusal is null
+             order by a.task_id, a.fencing_token, a.item) a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+     order by (a.answer).item);
+  v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
+  return array(
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+               case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
+      from unnest(p_answers) a
+      left join lateral (select s.item, case when s.item = a.item then s.record end as record
+                           from unnest(v_standing) s where s.task_id = a.task_id and s.fencing_token = a.fencing_token) s on true
+     order by a.item);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
--- Tells a repeated answer from another one.
--- Returns:  bytea, sha256 over variables and result in canonical form.
-create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
+-- Tells a repeated answer from another one. What came with it for the record counts too.
+-- Returns:  bytea, sha256 over variables, result and record in canonical form.
+create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb, p_record jsonb default null)
 returns bytea
 language sql stable parallel safe
-as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
+as $$
+  select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, '') || coalesce(chr(31) || p_record::text, ''), 'UTF8'))
+$$;
 
 -- from 50_work/answer_outcome.sql
 -- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
@@ -15822,6 +16756,8 @@ begin
     return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
     return 'Rejected'::bpm.outcome;
+  elsif p_answer.refusal is not null then
+    return p_answer.refusal;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -15833,6 +16769,37 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/answer_user_task.sql
+-- Under the locks of instance and task: takes a person's answer with its evidence and facts, all or nothing.
+-- Returns:  accepted, as accept_user_task.
+-- Raises:   BP409 a subject is at another version than expected, or evidence was purged; and as accept_user_task.
+-- Writes:   as accept_user_task; evidence, result_evidence, subject, fact. Locks: subject, then evidence for share.
+create or replace function bpm_core.answer_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted;
+begin
+  if p_record is null then
+    return bpm_core.accept_user_task(p_task, p_variables, p_actor, null);
+  end if;
+  v_answers := array[row(1, p_task.id, p_task.fencing_token + 1, p_variables, null, bpm_core.answer_hash(p_variables, null, p_record), p_record, null)::bpm_core.answer];
+  if cardinality(bpm_core.refused_records(p_task.tenant_id, v_answers, v_now)) > 0 then
+    perform bpm_core.fail('BP409', bpm_core.record_trouble(p_task.tenant_id, p_task.id, p_record), jsonb_build_object('id', p_task.id), 'Look again, then answer again.');
+  end if;
+  v_accepted := bpm_core.accept_user_task(p_task, p_variables, p_actor, p_record);
+  perform bpm_core.keep_records(p_task.tenant_id, v_answers, v_now);
+  return v_accepted;
 end
 $$;
 
@@ -16383,9 +17350,11 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
+--           evidence or facts refused; else as complete_tasks.
 create or replace function bpm.complete_task(
-  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
+  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16395,16 +17364,19 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  r_done record;
+  r_done   record;
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
 begin
   select c.* into r_done
     from bpm.complete_tasks(
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
-        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
+        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end
+        || coalesce(v_record, '{}')),
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
+        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -16413,12 +17385,14 @@ $$;
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
+-- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status.
--- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
--- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
--- Locks:    workflow_instance, then task_instance, both sorted.
+--           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
+-- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
@@ -16434,11 +17408,21 @@ declare
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
+  v_recording boolean;
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_now := bpm_core.now();
+  v_recording := exists (select from unnest(v_answers) a where a.record is not null);
+  if v_recording then
+    v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+  end if;
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  if v_recording then
+    perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
+  end if;
   v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
   if cardinality(v_going) > 0 then
     perform bpm_core.continue_accepted(p_tenant_id, v_going);
@@ -16459,10 +17443,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
--- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
+create or replace function bpm.complete_user_task(
+  p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16473,6 +17461,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
+  v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -16480,10 +17469,12 @@ begin
   p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  elsif v_record is not null and bpm_core.record_fault(v_record) is not null then
+    perform bpm_core.fail('BP422', bpm_core.record_fault(v_record));
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
-    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -16534,10 +17525,10 @@ end
 $$;
 
 -- from 50_work/discard_dead_letter.sql
--- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
+-- Closes a dead letter without doing its work again. The incident stays open: the token still stands there. An event is ignored so.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
 -- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
--- Writes:   dead_letter, audit_event.
+-- Writes:   dead_letter, audit_event; event, routing_decision. Locks: event, then dead_letter.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -16547,11 +17538,16 @@ as $$
 declare
   v_actor text;
   v_state bpm_core.dead_letter_state;
+  v_event uuid;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   if length(p_reason) > 4000 then
     perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+  select d.event_id into v_event from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+  if v_event is not null then
+    perform from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = v_event for no key update;
   end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
@@ -16562,6 +17558,9 @@ begin
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = v_actor, closed_at = bpm_core.now()
      where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+    if v_event is not null then
+      perform bpm_core.ignore_failed_event(p_tenant_id, v_event, v_actor, p_reason);
+    end if;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'DiscardDeadLetter', 'dead_letter', p_dead_letter_id::text, null, p_reason);
   end if;
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -16919,9 +17918,9 @@ end
 $$;
 
 -- from 50_work/is_completed_by.sql
--- Did this person complete this user task before, with the same variables?
+-- Did this person complete this user task before, with the same variables, evidence and facts?
 -- Returns:  boolean.
-create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb, p_record jsonb)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -16935,7 +17934,55 @@ begin
       from bpm_core.task_instance t
       join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
-       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null, p_record));
+end
+$$;
+
+-- from 50_work/keep_records.sql
+-- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
+-- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
+-- Writes:   evidence, result_evidence, subject, fact.
+create or replace function bpm_core.keep_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_kept   bpm_core.kept_record[];
+  v_pieces uuid[];
+begin
+  -- Accepted: its result is there. first: where its evidence begins among that of all.
+  v_kept := array(
+    select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
+               sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+     cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
+                          where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt offset 0) r
+     where t.state = 'Completed' and t.fencing_token = a.fencing_token and r.verdict = 'Accepted' and r.content_hash = a.content_hash
+     order by a.item);
+  v_pieces := bpm_core.store_evidence(p_tenant_id, (
+    select coalesce(jsonb_agg(e.piece order by k.item, e.n), '[]')
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'evidence') with ordinality e(piece, n)));
+  if array_position(v_pieces, null) is not null then
+    perform bpm_core.fail('BP503', 'Evidence was purged at the same moment.', null, 'Repeat the call; nothing was changed.');
+  end if;
+  insert into bpm_core.result_evidence (tenant_id, task_instance_id, attempt, evidence_id)
+  select distinct p_tenant_id, k.task_id, k.attempt, v_pieces[k.first + n]
+    from unnest(v_kept) k
+   cross join lateral generate_series(1, jsonb_array_length(k.record -> 'evidence')) n;
+  perform bpm_core.store_facts(p_tenant_id, array(
+    select row(k.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', bpm_core.decode_variables(jsonb_build_object('v', f.fact -> 'value')) -> 'v', null,
+               array(select distinct v_pieces[k.first + 1 + e::integer] from jsonb_array_elements_text(nullif(f.fact -> 'evidence', 'null')) e),
+               k.task_id, k.attempt, null, k.confirmed_by)::bpm_core.told_fact
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'facts') with ordinality f(fact, n)
+     order by k.item, f.n), p_now);
 end
 $$;
 
@@ -17271,7 +18318,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -17280,17 +18327,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                     when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
+              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
@@ -17389,7 +18438,7 @@ begin
       perform bpm_core.fail('BP410', format('The lease of %s %s is lost: it ran out, or another claim holds it.', p_what, p_id), v_detail,
         'Do not apply the work; claim again. Extend the lease in time for long work.');
     when 'Conflict' then
-      perform bpm_core.fail('BP409', format('The %s %s was answered before, with something else.', p_what, p_id), v_detail);
+      perform bpm_core.fail('BP409', coalesce(p_reason, format('The %s %s was answered before, with something else.', p_what, p_id)), v_detail);
     when 'Rejected' then
       perform bpm_core.fail('BP422', coalesce(p_reason, format('The answer for %s %s was refused.', p_what, p_id)), v_detail);
     when 'Suspended' then
@@ -17397,6 +18446,35 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/record_trouble.sql
+-- Why the evidence and facts of an answer were refused, in words, for the single forms: the task is as it was.
+-- Returns:  text; null when it was not because of them.
+create or replace function bpm_core.record_trouble(p_tenant_id text, p_task_id uuid, p_record jsonb)
+returns text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_trouble text := case when p_record is not null then bpm_core.record_fault(p_record) end;
+begin
+  if p_record is null or v_trouble is not null
+     or exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state not in ('Executing', 'Ready')) then
+    return v_trouble;
+  elsif cardinality(bpm_core.lock_evidence(p_tenant_id, array[p_record -> 'evidence'])) > 0 then
+    return 'Evidence was purged or is not there; nothing new may refer to it.';
+  end if;
+  select format('Subject %s %s is at version %s, not %s.', f.subject_type, f.subject_key, coalesce(s.lock_version, 0), f.expected_version) into v_trouble
+    from unnest(bpm_core.told_facts(array[row(1, null, null, null, null, null, p_record, null)::bpm_core.answer])) f
+    left join bpm_core.subject s on s.tenant_id = p_tenant_id and s.subject_type = f.subject_type and s.subject_key = f.subject_key
+   where f.expected_version <> coalesce(s.lock_version, 0)
+   limit 1;
+  return v_trouble;
 end
 $$;
 
@@ -17444,6 +18522,29 @@ begin
   perform bpm_core.continue_accepted(r_task.tenant_id, array[
     row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
   return true;
+end
+$$;
+
+-- from 50_work/refused_records.sql
+-- Which of these answers tell of evidence nothing new may refer to, or of a subject that is at another version than they expect?
+-- Returns:  integer[], their items.
+-- Writes:   subject, where it was not there. Locks: subject, then evidence for share.
+create or replace function bpm_core.refused_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_facts  bpm_core.told_fact[] := bpm_core.told_facts(p_answers);
+  v_purged integer[];
+begin
+  perform bpm_core.lock_subjects(p_tenant_id, v_facts, p_now);
+  v_purged := array(
+    select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
+  return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
 end
 $$;
 
@@ -17506,10 +18607,10 @@ end
 $$;
 
 -- from 50_work/requeue_dead_letter.sql
--- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try, an event fresh attempts; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
--- Writes:   as resolve_incident.
+-- Writes:   as resolve_incident; of an event as requeue_event.
 create or replace function bpm.requeue_dead_letter(p_dead_letter_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -17532,6 +18633,14 @@ begin
     perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
+  end if;
+  if r_letter.kind = 'Event' then
+    if p_attempts is null or p_attempts not between 1 and 1000 then
+      perform bpm_core.fail('BP422', 'Attempts must be 1 to 1000.', jsonb_build_object('attempts', p_attempts));
+    end if;
+    perform bpm_core.requeue_event(r_letter, bpm_core.acting_as(p_tenant_id, p_actor));
+    return query select p_dead_letter_id, 'Done'::bpm.outcome;
+    return;
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -17922,6 +19031,22 @@ begin
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
   return v_result;
 end
+$$;
+
+-- from 50_work/told_facts.sql
+-- The facts that come with answers, one row each; evidence_ids is left empty.
+-- Returns:  told_fact[].
+create or replace function bpm_core.told_facts(p_answers bpm_core.answer[])
+returns bpm_core.told_fact[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select row(a.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', f.fact -> 'value', (f.fact ->> 'expected_version')::integer, '{}',
+               null, null, null, null)::bpm_core.told_fact
+      from unnest(p_answers) a
+     cross join lateral jsonb_array_elements(a.record -> 'facts') with ordinality f(fact, n)
+     order by a.item, f.n)
 $$;
 
 -- from 50_work/unclaim_user_task.sql
@@ -19131,6 +20256,1445 @@ begin
 end
 $$;
 
+-- from 75_intake/accept_event.sql
+-- Accepts one event. The single form of accept_events: commit, then acknowledge; an error is never an acknowledgement.
+-- p_session_id: the account, mailbox, shop or device it came over. p_thread_id: what events keep their order in.
+-- Returns:  one row: event_id, is_new (false: accepted before, the first answer), dispatch_state.
+-- Raises:   BP409 the key was used for another content, BP422 payload, time or evidence refused; else as accept_events.
+create or replace function bpm.accept_event(
+  p_channel text, p_provider_event_id text, p_type text, p_payload jsonb default '{}', p_session_id text default '', p_thread_id text default null,
+  p_occurred_at timestamptz default null, p_evidence jsonb default null, p_tenant_id text default '')
+returns table (event_id uuid, is_new boolean, dispatch_state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_done record;
+begin
+  select a.* into r_done
+    from bpm.accept_events(
+      jsonb_build_array(jsonb_build_object(
+        'channel', p_channel, 'provider_event_id', p_provider_event_id, 'type', p_type, 'payload', p_payload, 'session_id', p_session_id,
+        'thread_id', p_thread_id, 'occurred_at', p_occurred_at, 'evidence', p_evidence)), p_tenant_id) a;
+  if r_done.outcome <> 'Done' then
+    perform bpm_core.fail(case r_done.outcome when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      jsonb_build_object('channel', p_channel, 'provider_event_id', left(p_provider_event_id, 300), 'outcome', r_done.outcome),
+      case r_done.outcome when 'Conflict' then 'The provider has given two events one id. See the view bpm.event.' end);
+  end if;
+  return query select r_done.event_id, r_done.is_new, r_done.dispatch_state;
+end
+$$;
+
+-- from 75_intake/accept_events.sql
+-- Accepts events as their providers sent them, each key (channel, session_id, provider_event_id) once; tick dispatches them by the rules.
+-- Commit, then acknowledge to the provider; an error, a lost connection or a failed commit is never an acknowledgement: let the provider send again.
+-- p_items: [{"channel", "provider_event_id", "type", "payload": {…}, "session_id", "thread_id", "occurred_at", "evidence": […]}], at most 1,000.
+-- Returns:  one row per item: item (from 1), event_id, is_new (false: accepted before, the first answer), dispatch_state, outcome (Done; Conflict: the key was
+--           used for another content; Rejected), message (why not).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   event, evidence, event_evidence. Locks: the keys, by inserting them sorted; a concurrent caller with the same key is waited for.
+-- Source:   tenant-scoped design, transaction cookbook, "Accept event".
+create or replace function bpm.accept_events(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, event_id uuid, is_new boolean, dispatch_state text, outcome bpm.outcome, message text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_events bpm_core.incoming_event[];
+  v_new    uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_events := bpm_core.parse_events(p_items, v_now);
+  v_new := bpm_core.insert_events(p_tenant_id, v_events, v_now);
+  -- A statement after the insert, which may have waited for others with the same key: it sees what they committed.
+  return query
+  select i.item,
+         case when i.outcome is null and e.content_hash = i.content_hash then e.id end,
+         i.outcome is null and i.id = any (v_new),
+         case when i.outcome is null and e.content_hash = i.content_hash then e.dispatch_state::text end,
+         coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
+         coalesce(i.message, case when e.content_hash <> i.content_hash
+                                  then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
+    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    left join lateral (
+      select e.id, e.content_hash, e.dispatch_state
+        from bpm_core.event e
+       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
+      offset 0) e on true
+   order by i.item;
+end
+$$;
+
+-- from 75_intake/action_fault.sql
+-- Can this action be carried out, as far as it can be told without looking?
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.action_fault(p_action jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_action constant text := p_action ->> 'action';
+begin
+  return case
+    when v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore')
+      then 'The actions of a decision are StartProcess, Correlate, Attach and Ignore.'
+    when v_action = 'StartProcess' and not p_action ? 'process_code' then 'StartProcess needs a process_code.'
+    when v_action = 'Correlate' and not (p_action ? 'message_name' and p_action ?| array['correlation_key', 'business_key'])
+      then 'Correlate needs a message_name, and a correlation_key or business_key.'
+    when v_action = 'Attach' and not p_action ?| array['business_key', 'process_instance_ids', 'task_ids']
+      then 'Attach needs a business_key, process_instance_ids or task_ids.'
+    when v_action = 'Attach' and p_action ? 'message_name' and not p_action ?| array['correlation_key', 'business_key']
+      then 'A message needs a correlation_key or business_key.'
+    when v_action = 'Ignore' and p_action - 'action' <> '{}' then 'Ignore takes nothing else.'
+    when v_action = 'StartProcess' and p_action ?| array['message_name', 'correlation_key', 'ttl_seconds', 'process_instance_ids', 'task_ids']
+      then 'StartProcess takes process_code, version, business_key, variables.'
+    when v_action = 'Correlate' and p_action ?| array['process_code', 'version', 'process_instance_ids', 'task_ids']
+      then 'Correlate takes message_name, correlation_key, business_key, variables, ttl_seconds.'
+    when v_action = 'Attach' and (p_action ? 'version' or not p_action ? 'message_name' and p_action ?| array['variables', 'correlation_key', 'ttl_seconds'])
+      then 'Attach takes business_key, process_code, process_instance_ids, task_ids; with a message_name also correlation_key, variables, ttl_seconds.'
+    when p_action ? 'variables' then bpm_core.variables_fault(p_action -> 'variables') end;
+end
+$$;
+
+-- from 75_intake/action_shape_fault.sql
+-- Are the types of an action's parts wrong?
+create or replace function bpm_core.action_shape_fault(p_action jsonb)
+returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+           select
+             from jsonb_each(p_action) a
+            where case
+                    when a.key = 'version' then a.value::text !~ '^[0-9]{1,9}$'
+                    when a.key = 'ttl_seconds' then a.value::text !~ '^[0-9]{1,8}(\.[0-9]{1,6})?$' or a.value::text::numeric > 31536000
+                    when a.key = 'variables' then jsonb_typeof(a.value) <> 'object'
+                    when a.key in ('process_instance_ids', 'task_ids') then case when jsonb_typeof(a.value) <> 'array' then true
+                      else jsonb_array_length(a.value) not between 1 and 1000
+                           or exists (select from jsonb_array_elements_text(a.value) i(id)
+                                       where coalesce(i.id, '') !~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$') end
+                    else jsonb_typeof(a.value) <> 'string' or length(a.value #>> '{}') not between 1 and 300 end)
+$$;
+
+-- from 75_intake/carry_out_plans.sql
+-- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
+-- cannot be carried out as a whole is not begun.
+-- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- Returns:  event_refusal[], for the events that were left as they are.
+-- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
+-- Locks:    message keys; instances of receivers by skip locked.
+create or replace function bpm_core.carry_out_plans(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
+returns bpm_core.event_refusal[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actions bpm_core.event_action[] := bpm_core.read_actions(p_tenant_id, p_plans);
+  v_starts  bpm_core.start[];
+  v_keys    bigint[];
+  v_busy    bigint[] := '{}'::bigint[];
+  v_refused bpm_core.event_refusal[];
+  v_plans   bpm_core.event_plan[] := p_plans;
+  v_events  uuid[];
+begin
+  v_starts := bpm_core.event_starts(p_tenant_id, v_actions);
+  v_keys := array(select bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) from unnest(v_actions) a where a.message_name is not null);
+  if cardinality(v_keys) > 0 then
+    if p_may_wait then
+      perform bpm_core.lock_message_keys(v_keys);
+    else
+      v_busy := bpm_core.try_message_keys(v_keys);
+    end if;
+  end if;
+  v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  if cardinality(v_refused) > 0 then
+    v_events := array(select r.event_id from unnest(v_refused) r);
+    v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));
+    v_actions := array(select a from unnest(v_actions) a where a.event_id <> all (v_events));
+    v_plans := array(select p from unnest(p_plans) p where (p.event).id <> all (v_events));
+  end if;
+  if cardinality(v_plans) > 0 then
+    if cardinality(v_starts) > 0 then
+      perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, p_actor, p_now));
+    end if;
+    perform bpm_core.record_decisions(p_tenant_id, v_plans, v_actions, p_now);
+    perform bpm_core.link_instances(p_tenant_id, v_actions, v_starts, p_now);
+    if cardinality(v_keys) > 0 then
+      perform bpm_core.send_event_messages(p_tenant_id, v_actions, p_now);
+    end if;
+    perform bpm_core.wake_threads(p_tenant_id, v_plans, p_now);
+  end if;
+  return v_refused;
+end
+$$;
+
+-- from 75_intake/check_decided.sql
+-- Was this decided of an event that is decided already?
+-- Raises:   BP409 something else was.
+create or replace function bpm_core.check_decided(p_event bpm_core.event, p_actions jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_decision bpm_core.routing_decision;
+begin
+  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
+   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
+    perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
+      jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),
+      'See the view bpm.routing_decision.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_event_items.sql
+-- The shape of the items of accept_events.
+-- Raises:   BP400 not an array of objects, unknown key, wrong type or length of a key. BP429 over 1,000.
+create or replace function bpm_core.check_event_items(p_items jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['channel', 'session_id', 'thread_id', 'provider_event_id', 'type', 'payload', 'occurred_at', 'evidence'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    perform bpm_core.fail('BP400', 'The items must be a JSON array.', null, format('Pass an array of objects with %s.', array_to_string(v_keys, ', ')));
+  elsif jsonb_array_length(p_items) > 1000 then
+    perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_path_exists(i.item, 'strict $.keyvalue() ? (@.key != "payload" && @.key != "evidence" && @.value.type() != "string" && @.value.type() != "null")')
+                   or coalesce(jsonb_typeof(i.item -> 'evidence'), 'null') not in ('array', 'null')
+                   or coalesce(octet_length(i.item ->> 'channel'), 0) not between 1 and 100
+                   or coalesce(octet_length(i.item ->> 'provider_event_id'), 0) not between 1 and 300
+                   or coalesce(octet_length(i.item ->> 'type'), 0) not between 1 and 200
+                   or octet_length(i.item ->> 'session_id') > 200
+                   or octet_length(i.item ->> 'thread_id') not between 1 and 300 end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'All are texts but payload (an object) and evidence (an array). channel has 1 to 100 bytes, provider_event_id 1 to 300, type 1 to 200, session_id at most 200, thread_id 1 to 300.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_rule.sql
+-- Is this a routing rule that can be followed?
+-- Raises:   BP400 ill-formed texts, BP422 what its action needs is missing or not there, what it has no use for is given.
+create or replace function bpm_core.check_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action constant text := p_rule.action;
+  v_fault  text;
+begin
+  if coalesce(length(btrim(p_rule.code)), 0) not between 1 and 200 or coalesce(octet_length(p_rule.event_type), 0) not between 1 and 200
+     or octet_length(p_rule.channel) not between 1 and 100 or length(p_rule.message_name) not between 1 and 300 or length(p_rule.process_code) not between 1 and 300
+     or length(p_rule.reason) > 4000 or p_rule.priority is null then
+    perform bpm_core.fail('BP400', 'The code of a rule has 1 to 200 characters, event type and channel 1 to 200 and 100 bytes, message name and process code 1 to 300 characters, the reason at most 4000; the priority is a number.');
+  elsif p_rule.event_type ~ '\*' and p_rule.event_type !~ '^([^*]+\.)?\*$' then
+    v_fault := 'A star stands alone or after a dot at the end of an event type: order.*, *.';
+  elsif v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore', 'AskHuman', 'Outside') then
+    v_fault := format('%L is no action; there are StartProcess, Correlate, Attach, Ignore, AskHuman, Outside.', left(v_action, 100));
+  elsif (p_rule.process_code is not null) and v_action not in ('StartProcess', 'Attach') or p_rule.process_code is null and v_action = 'StartProcess' then
+    v_fault := 'A process code belongs to StartProcess, which needs it, and to Attach.';
+  elsif p_rule.message_name is not null and v_action not in ('Correlate', 'Attach') or p_rule.message_name is null and v_action = 'Correlate' then
+    v_fault := 'A message name belongs to Correlate, which needs it, and to Attach.';
+  elsif p_rule.correlation_path is not null and p_rule.message_name is null then
+    v_fault := 'A correlation path belongs to a message name.';
+  elsif v_action = 'Correlate' and num_nonnulls(p_rule.correlation_path, p_rule.business_key_path) = 0 then
+    v_fault := 'Correlate needs a correlation path, or a business key path to take its place.';
+  elsif v_action = 'Attach' and p_rule.business_key_path is null then
+    v_fault := 'Attach needs a business key path: it finds the instances of that business case.';
+  elsif v_action in ('Ignore', 'AskHuman', 'Outside') and p_rule.business_key_path is not null then
+    v_fault := format('%s has no use for a business key path.', v_action);
+  elsif p_variables is not null and (v_action in ('Ignore', 'AskHuman', 'Outside') or v_action = 'Attach' and p_rule.message_name is null) then
+    v_fault := 'Variables belong to a process to start or a message.';
+  elsif p_variables is not null and (jsonb_typeof(p_variables) <> 'object' or jsonb_path_exists(p_variables, 'strict $.* ? (@.type() != "string")')) then
+    v_fault := 'The variables are an object {"name": "expression"}, texts all.';
+  elsif p_rule.message_ttl is null or p_rule.message_ttl not between interval '0' and interval '365 days' then
+    v_fault := 'The time to live is 0 to 365 days.';
+  elsif v_action = 'StartProcess' then
+    v_fault := coalesce(bpm_core.start_refusal(p_rule.tenant_id, p_rule.process_code, null),
+      case when not exists (select from bpm_core.startable_version(p_rule.tenant_id, p_rule.process_code, null))
+           then format('There is no process %L that can be started.', p_rule.process_code) end);
+  elsif p_rule.process_code is not null and not exists (
+          select from bpm_core.process_definition d where d.code = p_rule.process_code and d.tenant_id is not distinct from p_rule.tenant_id) then
+    v_fault := format('There is no process %L.', p_rule.process_code);
+  end if;
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_rule.code, 'action', left(v_action, 100)), 'See the page on intake.');
+  end if;
+end
+$$;
+
+-- from 75_intake/close_case.sql
+-- Closes a business case: nothing more is expected. What starts under its key later opens it again.
+-- p_expected_version: its lock_version as it was seen; null: whatever it is.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was closed already).
+-- Raises:   BP403, BP404 no such case, BP409 instances of it have not ended, or the version moved, BP422 reason too long.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.close_case(
+  p_business_key text, p_expected_version integer default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_open  integer;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no business case %L.', left(p_business_key, 300)), null, 'See the view bpm.business_case.');
+  end if;
+  is_new := r_case.state = 'Open';
+  if is_new then
+    v_open := cardinality(bpm_core.open_instances_of(p_tenant_id, p_business_key, null));
+    if p_expected_version <> r_case.lock_version then
+      perform bpm_core.fail('BP409', format('The case has version %s.', r_case.lock_version), jsonb_build_object('lock_version', r_case.lock_version), 'Look at it again.');
+    elsif v_open > 0 then
+      perform bpm_core.fail('BP409', format('%s of its process instances have not ended.', v_open), jsonb_build_object('open_instances', v_open), 'See the view bpm.instance.');
+    end if;
+    update bpm_core.business_case c
+       set state = 'Closed', lock_version = c.lock_version + 1
+     where c.tenant_id = p_tenant_id and c.id = r_case.id
+    returning c.* into r_case;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CloseCase', 'business_case', r_case.id::text, r_case.lock_version, p_reason);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/compile_rule.sql
+-- Compiles the expressions of a routing rule into it: condition, paths and mappings.
+-- Returns:  the rule.
+-- Raises:   BP422 one cannot be read, naming which.
+create or replace function bpm_core.compile_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns bpm_core.routing_rule
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rule    bpm_core.routing_rule := p_rule;
+  v_problem text;
+  v_what    text;
+begin
+  if v_rule.condition_source is not null then
+    select c.condition, c.tree, coalesce(c.problem, bpm_core.rule_root_problem(r.tree)) into v_rule.condition, v_rule.condition_tree, v_problem
+      from bpm_core.compile_condition(v_rule.condition_source, null) c
+     cross join lateral bpm_core.read_expression(v_rule.condition_source, null) r;
+    v_what := 'condition';
+  end if;
+  if v_problem is null and v_rule.business_key_path is not null then
+    select p.tree, p.problem into v_rule.business_key_tree, v_problem from bpm_core.rule_path(v_rule.business_key_path, false) p;
+    v_what := 'business_key_path';
+  end if;
+  if v_problem is null and v_rule.correlation_path is not null then
+    select p.tree, p.problem into v_rule.correlation_tree, v_problem from bpm_core.rule_path(v_rule.correlation_path, false) p;
+    v_what := 'correlation_path';
+  end if;
+  if v_problem is null and p_variables is not null then
+    select jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', p.tree) order by m.target), min(m.target || ': ' || p.problem)
+      into v_rule.variables, v_problem
+      from jsonb_each_text(p_variables) m(target, source)
+     cross join lateral bpm_core.rule_path(m.source, true) p;
+    v_rule.variables := coalesce(v_rule.variables, '[]');
+    v_what := 'variables';
+  end if;
+  if v_problem is not null then
+    perform bpm_core.fail('BP422', format('The %s of the rule cannot be read: %s.', v_what, v_problem), jsonb_build_object('what', v_what, 'problem', v_problem),
+      'Paths and expressions look at payload and event, for instance payload.order.id or ${event.type == "order.created"}.');
+  end if;
+  return v_rule;
+end
+$$;
+
+-- from 75_intake/decide_event.sql
+-- Carries out what somebody decided about an event, whose row is locked; closes the dead letter of one that had failed.
+-- Raises:   BP404, BP409, BP422 it cannot be carried out.
+-- Writes:   as carry_out_plans, dead_letter, audit_event.
+create or replace function bpm_core.decide_event(p_event bpm_core.event, p_actions jsonb, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     constant timestamptz := bpm_core.now();
+  v_refusal bpm_core.event_refusal;
+begin
+  v_refusal := (bpm_core.carry_out_plans(
+    p_event.tenant_id, array[row(p_event, null, null, p_actions, null, p_actor, p_reason)::bpm_core.event_plan], p_actor, v_now, true))[1];
+  if v_refusal.event_id is not null then
+    perform bpm_core.fail(
+      case when v_refusal.detail ->> 'outcome' = 'Rejected' then 'BP422' when v_refusal.detail ->> 'outcome' = 'WrongState' then 'BP409'
+           when v_refusal.reason = 'NoInstance' and v_refusal.detail ? 'business_key' then 'BP409' else 'BP404' end,
+      v_refusal.message, v_refusal.detail, 'The event waits as before.');
+  end if;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
+   where d.tenant_id = l.tenant_id and d.id = l.id;
+  perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
+    jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
+                       'waited_for', p_event.reason));
+end
+$$;
+
+-- from 75_intake/decision_hash.sql
+-- Tells a repeated decision from another one.
+-- Returns:  bytea, sha256 over its actions in canonical form.
+create or replace function bpm_core.decision_hash(p_actions jsonb)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(convert_to(p_actions::text, 'UTF8')) $$;
+
+-- from 75_intake/delete_routing_rule.sql
+-- Deletes a routing rule. What it decided stays decided; events that wait are looked at anew without it.
+-- Returns:  one row: code.
+-- Raises:   BP403, BP404, BP422 reason too long.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.delete_routing_rule(p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.touch_rules(p_tenant_id);
+  delete from bpm_core.routing_rule r where r.code = p_code and r.tenant_id = p_tenant_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no routing rule %L.', left(p_code, 200)), jsonb_build_object('code', left(p_code, 200)), 'See the view bpm.routing_rule.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteRoutingRule', 'routing_rule', p_code, null, p_reason);
+  return query select p_code;
+end
+$$;
+
+-- from 75_intake/dispatch_event.sql
+-- Decides what becomes of an event, instead of the rules: a person, or a router outside of the database. Decision, business case, instances, links and audit are
+-- written in one transaction; an event is decided once. Also an event that failed is decided so; its dead letter is closed.
+-- p_decision: {"action": "StartProcess", "process_code", "version", "business_key", "variables"} | {"action": "Correlate", "message_name", "correlation_key",
+-- "business_key", "variables", "ttl_seconds"} | {"action": "Attach", "business_key", "process_code", "process_instance_ids", "task_ids", and those of a message} |
+-- {"action": "Ignore"}, which needs p_reason | {"actions": […]}. Variables that are not said are the payload.
+-- Returns:  one row: event_id, dispatch_state, process_instance_ids, business_case_id, is_new (false: the same decision was made before, the first answer).
+-- Raises:   BP400 ill-formed decision or no reason, BP403, BP404 no such event, process, instance or task, BP409 decided otherwise, the process has no plain start
+--           event, or nothing to attach to, BP422 what an action needs is missing, variables refused.
+-- Writes:   as carry_out_plans, dead_letter, audit_event. Locks: event, then message keys.
+-- Source:   tenant-scoped design, transaction cookbook, "Dispatch / plan".
+create or replace function bpm.dispatch_event(
+  p_event_id uuid, p_decision jsonb, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (event_id uuid, dispatch_state text, process_instance_ids uuid[], business_case_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor   text;
+  v_actions jsonb;
+  r_event   bpm_core.event;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_actions := bpm_core.read_decision(p_decision);
+  if v_actions @? 'strict $[*] ? (@.action == "Ignore")' and coalesce(btrim(p_reason), '') = '' then
+    perform bpm_core.fail('BP400', 'Ignoring an event needs a reason.', null, 'Pass p_reason.');
+  end if;
+  select e.* into r_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no event %s.', coalesce(p_event_id::text, 'null')), null, 'See the view bpm.event.');
+  end if;
+  is_new := r_event.dispatch_state in ('Pending', 'Failed');
+  if is_new then
+    perform bpm_core.decide_event(r_event, v_actions, v_actor, p_reason);
+  else
+    perform bpm_core.check_decided(r_event, v_actions);
+  end if;
+  return query
+  select e.id, e.dispatch_state::text,
+         array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
+         d.business_case_id, is_new
+    from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+end
+$$;
+
+-- from 75_intake/dispatch_events.sql
+-- Dispatches locked events by the rules: those of a thread one after the other in the order in which they occurred, and only if no earlier one of it
+-- is still pending; all others at once.
+-- Writes:   as dispatch_isolated.
+create or replace function bpm_core.dispatch_events(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_left    bpm_core.event[];
+  v_round   bpm_core.event[];
+  v_blocked bpm_core.event_refusal[];
+begin
+  perform bpm_core.dispatch_isolated(p_tenant_id, array(select e from unnest(p_events) e where e.thread_id is null order by e.id), p_rules_version, p_now);
+  v_left := array(select e from unnest(p_events) e where e.thread_id is not null);
+  while cardinality(v_left) > 0 loop
+    v_round := array(select distinct on (e.session_id, e.thread_id) e from unnest(v_left) e order by e.session_id, e.thread_id, e.occurred_at, e.id);
+    v_left := array(select e from unnest(v_left) e where e.id <> all (array(select r.id from unnest(v_round) r)));
+    v_blocked := array(
+      select row(r.id, 'Thread', null, jsonb_build_object('behind', b.id))::bpm_core.event_refusal
+        from unnest(v_round) r
+       cross join lateral (
+         select e.id
+           from bpm_core.event e
+          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
+            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          order by e.occurred_at, e.id
+          limit 1) b
+       where b.id <> r.id);
+    if cardinality(v_blocked) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_blocked, p_rules_version, p_now);
+      v_round := array(select r from unnest(v_round) r where r.id <> all (array(select b.event_id from unnest(v_blocked) b)));
+    end if;
+    perform bpm_core.dispatch_isolated(p_tenant_id, v_round, p_rules_version, p_now);
+  end loop;
+end
+$$;
+
+-- from 75_intake/dispatch_isolated.sql
+-- Dispatches events whose rows are locked by the rules, inside one subtransaction: if it raises, half by half, and one that raises alone is put back with a
+-- growing delay, and after five times buried. What cannot be decided or carried out yet waits with its reason.
+-- Raises:   what passes by itself or concerns the server, not the event: 40xxx, 55P03, 57xxx, 53xxx, 58xxx. The caller repeats the whole command.
+-- Writes:   as carry_out_plans, event, dead_letter.
+create or replace function bpm_core.dispatch_isolated(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count   constant integer := coalesce(cardinality(p_events), 0);
+  v_plans   bpm_core.event_plan[];
+  v_refused bpm_core.event_refusal[];
+  v_error   text;
+begin
+  if v_count = 0 then
+    return;
+  end if;
+  begin
+    v_plans := bpm_core.plan_events(p_tenant_id, p_events);
+    v_refused := array(select row((p.event).id, p.reason, null, p.detail)::bpm_core.event_refusal from unnest(v_plans) p where p.reason is not null);
+    v_plans := array(select p from unnest(v_plans) p where p.reason is null);
+    if cardinality(v_plans) > 0 then
+      v_refused := v_refused || bpm_core.carry_out_plans(p_tenant_id, v_plans, bpm_core.caller(), p_now, false);
+    end if;
+    if cardinality(v_refused) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_refused, p_rules_version, p_now);
+    end if;
+    return;
+  exception
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
+      raise;
+    when others then
+      v_error := format('%s (%s)', sqlerrm, sqlstate);
+  end;
+  if v_count = 1 then
+    perform bpm_core.put_back_event(p_tenant_id, p_events[1], v_error, p_now);
+  else
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[ : v_count / 2], p_rules_version, p_now);
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[v_count / 2 + 1 : ], p_rules_version, p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/event_context.sql
+-- What conditions and paths of rules look at: {"payload": {…}, "event": {id, channel, session_id, thread_id, provider_event_id, type, occurred_at, received_at}}.
+create or replace function bpm_core.event_context(p_event bpm_core.event)
+returns jsonb
+language sql stable parallel safe
+as $$
+  select jsonb_build_object('payload', p_event.payload, 'event', jsonb_build_object(
+    'id', p_event.id, 'channel', p_event.channel, 'session_id', p_event.session_id, 'thread_id', p_event.thread_id,
+    'provider_event_id', p_event.provider_event_id, 'type', p_event.event_type, 'occurred_at', p_event.occurred_at, 'received_at', p_event.received_at))
+$$;
+
+-- from 75_intake/event_evidence_of.sql
+-- The evidence an item of accept_events brings along.
+-- Returns:  evidence, the list or null; fault, what is wrong with it; hashes, those of the objects in order, which are part of the event's content:
+--           providers that send an event again may have put the same object under another key.
+create or replace function bpm_core.event_evidence_of(p_evidence jsonb, out evidence jsonb, out fault text, out hashes text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  evidence := nullif(nullif(p_evidence, 'null'), '[]');
+  hashes := '';
+  if evidence is null then
+    return;
+  end if;
+  fault := case when evidence @? '$[*].evidence_id' then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
+                else bpm_core.evidence_fault(evidence) end;
+  if fault is null then
+    hashes := (select string_agg(lower(x.item ->> 'sha256'), ',' order by lower(x.item ->> 'sha256')) from jsonb_array_elements(evidence) x(item));
+  end if;
+end
+$$;
+
+-- from 75_intake/event_starts.sql
+-- The starts that actions ask for: versions found, ids drawn, each with the event as its cause. One that is refused carries its outcome.
+-- Returns:  start[]; item is the place of its action in p_actions.
+create or replace function bpm_core.event_starts(p_tenant_id text, p_actions bpm_core.event_action[])
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_places bigint[] := array(select a.place from unnest(p_actions) with ordinality a(event_id, n, action, process_code, version, business_key, variables, message_name,
+                                correlation_key, ttl, instance_ids, task_ids, place) where a.action = 'StartProcess' order by a.place);
+  v_starts bpm_core.start[] := array[]::bpm_core.start[];
+  v_some   bpm_core.start[];
+begin
+  for v_from in 1 .. cardinality(v_places) by 1000 loop  -- as many as one call of start_processes takes
+    v_some := bpm_core.parse_starts(p_tenant_id, (
+      select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
+                                                            'business_key', (p_actions[w.place]).business_key))
+                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+        from unnest(v_places[v_from : v_from + 999]) w(place)));
+    for v_i in 1 .. cardinality(v_some) loop
+      v_some[v_i].item := v_places[v_from + v_i - 1];
+      v_some[v_i].cause := jsonb_build_object('event', (p_actions[v_some[v_i].item]).event_id);
+    end loop;
+    v_starts := v_starts || v_some;
+  end loop;
+  return v_starts;
+end
+$$;
+
+-- from 75_intake/form_action.sql
+-- What a rule that applies asks for, with the values found in the event.
+-- Returns:  action, as routing_decision keeps it; problem, what could not be decided and the values seen.
+create or replace function bpm_core.form_action(p_rule bpm_core.routing_rule, p_context jsonb, out action jsonb, out problem jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_business_key text;
+  v_key          text;
+  v_mapped       jsonb;
+  v_fault        text;
+  v_seen         jsonb;
+begin
+  if p_rule.business_key_tree is not null then
+    v_business_key := bpm_core.correlation_key(null, p_rule.business_key_tree, p_context);
+  end if;
+  if p_rule.correlation_tree is not null then
+    v_key := bpm_core.correlation_key(null, p_rule.correlation_tree, p_context);
+  end if;
+  problem := case
+    when p_rule.business_key_tree is not null and v_business_key is null then jsonb_build_object(
+      'what', 'business key', 'expression', p_rule.business_key_path, 'seen', bpm_core.describe_tree(p_rule.business_key_tree, p_context))
+    when p_rule.correlation_tree is not null and v_key is null then jsonb_build_object(
+      'what', 'correlation key', 'expression', p_rule.correlation_path, 'seen', bpm_core.describe_tree(p_rule.correlation_tree, p_context)) end;
+  if problem is null and p_rule.variables is not null then
+    select m.mapped, m.problem, m.detail into v_mapped, v_fault, v_seen from bpm_core.map_values(p_rule.variables, p_context) m;
+    if v_fault is not null then
+      problem := jsonb_build_object('what', 'variables', 'problem', v_fault) || coalesce(v_seen, '{}');
+    end if;
+  end if;
+  problem := problem || jsonb_build_object('rule', p_rule.code);
+  action := jsonb_strip_nulls(jsonb_build_object(
+    'action', p_rule.action, 'process_code', p_rule.process_code, 'business_key', v_business_key, 'message_name', p_rule.message_name,
+    'correlation_key', case when p_rule.message_name is not null then coalesce(v_key, v_business_key) end,
+    'ttl_seconds', case when p_rule.message_name is not null then trim_scale(extract(epoch from p_rule.message_ttl)) end))
+    || case when p_rule.variables is not null and problem is null then jsonb_build_object('variables', v_mapped) else '{}'::jsonb end;
+end
+$$;
+
+-- from 75_intake/hold_events.sql
+-- Lets events wait, with the reason. For a person, a router or other rules: until then. For what may change by itself (a process not there
+-- yet, nothing to attach to, an earlier event of the thread, a busy key): for a while that grows with their age.
+-- Writes:   event.
+create or replace function bpm_core.hold_events(p_tenant_id text, p_refusals bpm_core.event_refusal[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.event e
+     set reason = r.reason, detail = r.detail,
+         rules_version = case when r.for_good then p_rules_version end,
+         available_at = case when r.for_good then 'infinity'
+                             when r.reason = 'Busy' then p_now + interval '1 second'
+                             else p_now + least(greatest((p_now - e.received_at) / 2, interval '1 second'),
+                                                case r.reason when 'Thread' then interval '1 minute' else interval '1 hour' end) end
+    from (select p_tenant_id as tenant_id, r.event_id as id, r.reason, r.detail, r.reason not in ('Refused', 'NoInstance', 'Busy', 'Thread') as for_good
+            from unnest(p_refusals) r
+          offset 0) r
+   where e.tenant_id = r.tenant_id and e.id = r.id;
+end
+$$;
+
+-- from 75_intake/ignore_failed_event.sql
+-- An event that failed, and whose dead letter is discarded, is decided so: ignored, by whom and why.
+-- Writes:   event, routing_decision. Its row is locked.
+create or replace function bpm_core.ignore_failed_event(p_tenant_id text, p_event_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_event bpm_core.event;
+begin
+  select e.* into v_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id;
+  perform bpm_core.record_decisions(p_tenant_id,
+    array[row(v_event, null, null, '[{"action": "Ignore"}]', null, p_actor, coalesce(p_reason, 'dead letter discarded'))::bpm_core.event_plan], '{}', bpm_core.now());
+end
+$$;
+
+-- from 75_intake/insert_events.sql
+-- Stores the events that stand, unless their key is known, with the evidence they bring. Of several with one key the first counts.
+-- Returns:  uuid[], those that are new.
+-- Writes:   event, evidence, event_evidence.
+create or replace function bpm_core.insert_events(p_tenant_id text, p_events bpm_core.incoming_event[], p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_new      uuid[];
+  v_evidence bpm_core.incoming_event[];
+begin
+  with stored as (
+    insert into bpm_core.event (tenant_id, id, channel, session_id, thread_id, provider_event_id, event_type, payload, content_hash, occurred_at, received_at, available_at)
+    select distinct on (i.channel, i.session_id, i.provider_event_id)
+           p_tenant_id, i.id, i.channel, i.session_id, i.thread_id, i.provider_event_id, i.event_type, i.payload, i.content_hash, i.occurred_at, p_now, p_now
+      from unnest(p_events) i
+     where i.outcome is null
+     order by i.channel, i.session_id, i.provider_event_id, i.item
+    on conflict do nothing
+    returning id)
+  select coalesce(array_agg(s.id), '{}') into v_new from stored s;
+  v_evidence := array(select i from unnest(p_events) i where i.evidence is not null and i.outcome is null and i.id = any (v_new));
+  if cardinality(v_evidence) > 0 then
+    perform bpm_core.link_evidence(p_tenant_id, v_evidence);
+  end if;
+  return v_new;
+end
+$$;
+
+-- from 75_intake/link_evidence.sql
+-- Stores the evidence of new events and links it. What was purged since, nothing new refers to: such a piece is left out.
+-- Writes:   evidence, event_evidence.
+create or replace function bpm_core.link_evidence(p_tenant_id text, p_events bpm_core.incoming_event[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_owners uuid[];
+  v_pieces jsonb;
+  v_stored uuid[];
+begin
+  select array_agg(i.id order by i.item, x.n), jsonb_agg(x.piece order by i.item, x.n)
+    into v_owners, v_pieces
+    from unnest(p_events) i
+   cross join lateral jsonb_array_elements(i.evidence) with ordinality x(piece, n);
+  v_stored := bpm_core.store_evidence(p_tenant_id, v_pieces);
+  insert into bpm_core.event_evidence (tenant_id, event_id, evidence_id)
+  select distinct p_tenant_id, s.event_id, s.evidence_id
+    from unnest(v_owners, v_stored) s(event_id, evidence_id)
+   where s.evidence_id is not null;
+end
+$$;
+
+-- from 75_intake/link_instances.sql
+-- Links events with the instances they started and those, and the tasks, they are attached to.
+-- Writes:   event_process_instance, task_event.
+create or replace function bpm_core.link_instances(p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+  select p_tenant_id, (s.cause ->> 'event')::uuid, s.process_instance_id, 'Started', p_now
+    from unnest(p_starts) s
+  union all
+  select distinct p_tenant_id, a.event_id, i.id, 'Attached', p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.instance_ids) i(id);
+  insert into bpm_core.task_event (tenant_id, event_id, task_instance_id, at)
+  select distinct p_tenant_id, a.event_id, i.id, p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.task_ids) i(id);
+end
+$$;
+
+-- from 75_intake/open_case.sql
+-- Opens a business case before anything runs for it, or again after it was closed. Starting a process with its key does the same.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was open already).
+-- Raises:   BP400 key not of 1 to 300 characters, BP403.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.open_case(p_business_key text, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(p_business_key), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'A business key has 1 to 300 characters.');
+  end if;
+  insert into bpm_core.business_case as c (tenant_id, id, business_key, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_business_key, bpm_core.now())
+  on conflict (business_key, tenant_id) do nothing
+  returning c.* into r_case;
+  is_new := r_case.id is not null;
+  if not is_new then
+    select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+    if r_case.state = 'Closed' then
+      is_new := true;
+      update bpm_core.business_case c
+         set state = 'Open', lock_version = c.lock_version + 1
+       where c.tenant_id = p_tenant_id and c.id = r_case.id
+      returning c.* into r_case;
+    end if;
+  end if;
+  if is_new then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/open_instances_of.sql
+-- The process instances of a business key that have not ended, oldest first; of one process, if said.
+-- Returns:  uuid[], at most 1,000.
+create or replace function bpm_core.open_instances_of(p_tenant_id text, p_business_key text, p_process_code text)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select p.tenant_id, p.id, p.process_version_id
+              from bpm_core.process_instance p
+             where p.business_key = p_business_key and p.tenant_id is not distinct from p_tenant_id and p.status in ('Running', 'Suspended')
+             order by p.id
+             limit 1000) p
+      left join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = p.tenant_id and v.id = p.process_version_id offset 0) v on true
+      left join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = p.tenant_id and d.id = v.definition_id offset 0) d on true
+     where p_process_code is null or d.code = p_process_code
+     order by p.id);
+end
+$$;
+
+-- from 75_intake/parse_events.sql
+-- Reads the items of accept_events. Faults of what they hold are outcomes of their item.
+-- Returns:  incoming_event[], in the order given; fresh ids are drawn for every item. Wire forms are taken off the payload.
+-- Raises:   BP400, BP429 ill-formed items.
+create or replace function bpm_core.parse_events(p_items jsonb, p_now timestamptz)
+returns bpm_core.incoming_event[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.check_event_items(p_items);
+  return array(
+    select row(i.n, bpm_core.new_id(), i.item ->> 'channel', coalesce(i.item ->> 'session_id', ''), i.item ->> 'thread_id', i.item ->> 'provider_event_id',
+               i.item ->> 'type', d.payload, t.occurred_at, e.evidence,
+               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), d.payload::text, e.hashes), 'UTF8')),
+               case when coalesce(f.fault, t.fault, e.fault) is not null then 'Rejected' end::bpm.outcome, coalesce(f.fault, t.fault, e.fault))::bpm_core.incoming_event
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     cross join lateral (select coalesce(nullif(i.item -> 'payload', 'null'), '{}') as payload) p
+     cross join lateral (select bpm_core.is_plain(p.payload) as is_plain) q
+     cross join lateral (select case when not q.is_plain then bpm_core.variables_fault(p.payload) end as fault) f
+     cross join lateral (select case when q.is_plain or f.fault is not null then p.payload else bpm_core.decode_variables(p.payload) end as payload) d
+     cross join lateral (
+       -- Of events that do not say when, the order of the items is the order in which they occurred.
+       select case when i.item ->> 'occurred_at' is null then p_now + i.n * interval '1 microsecond'
+                   else bpm_core.parse_timestamp(i.item ->> 'occurred_at') end) o(occurred_at)
+     cross join lateral (
+       select coalesce(o.occurred_at, p_now) as occurred_at,
+              case when o.occurred_at is null then format('occurred_at is not an ISO 8601 time: %s', left(i.item ->> 'occurred_at', 100)) end as fault) t
+     cross join lateral bpm_core.event_evidence_of(i.item -> 'evidence') e
+     order by i.n);
+end
+$$;
+
+-- from 75_intake/plan_events.sql
+-- What the rules say of events: of the rules for its type and channel, those of the highest priority at which one is true; in the order of their codes.
+-- A condition, key or mapping there that cannot be decided makes the event wait (law 6); so does a rule that asks a person or an outside router.
+-- Ignore beside other actions adds nothing.
+-- Returns:  event_plan[]: with actions, or with a reason (NoRule, Undecidable, AskHuman, Outside) and the values seen.
+create or replace function bpm_core.plan_events(p_tenant_id text, p_events bpm_core.event[])
+returns bpm_core.event_plan[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select case
+             when x.rules is null then row(e, 'NoRule', null, null, null, null, null)::bpm_core.event_plan
+             when x.problems is not null
+               then row(e, 'Undecidable', jsonb_build_object('rules', x.rules, 'problems', x.problems), null, null, null, null)::bpm_core.event_plan
+             when x.asks is not null
+               then row(e, x.asks, jsonb_strip_nulls(jsonb_build_object('rules', x.rules, 'question', x.note, 'proposal', x.actions)), null, null, null, null)::bpm_core.event_plan
+             else row(e, null, null, coalesce(x.actions, '[{"action": "Ignore"}]'), x.rules, 'rules', coalesce(x.note, 'rule ' || x.rules[1]))::bpm_core.event_plan end
+      from unnest(p_events) e
+     cross join lateral bpm_core.event_context(e) c(context)
+     cross join lateral (
+       select array_agg((y.rule).code order by (y.rule).code) as rules,
+              jsonb_agg(coalesce(f.problem, jsonb_build_object(
+                'rule', (y.rule).code, 'what', 'condition', 'expression', (y.rule).condition_source,
+                'seen', bpm_core.describe_condition((y.rule).condition_source, c.context))))
+                filter (where y.verdict is null or f.problem is not null) as problems,
+              min((y.rule).action) filter (where (y.rule).action in ('AskHuman', 'Outside')) as asks,
+              jsonb_agg(f.action order by (y.rule).code) filter (where (y.rule).action not in ('Ignore', 'AskHuman', 'Outside')) as actions,
+              string_agg((y.rule).reason, '; ' order by (y.rule).code) as note
+         from (
+           select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
+             from (select r as rule
+                     from bpm_core.routing_rule r
+                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
+                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                   offset 0) r
+            cross join lateral (
+              select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
+                          when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
+                          else true end) v(verdict)
+            where v.verdict is not false) y
+        cross join lateral bpm_core.form_action(y.rule, c.context) f
+        where y.level = 1) x);
+end
+$$;
+
+-- from 75_intake/put_back_event.sql
+-- Puts an event whose dispatch raised back with a growing delay; the fifth time it is buried: Failed, with a dead letter. Its thread goes on without it.
+-- Writes:   event, dead_letter.
+create or replace function bpm_core.put_back_event(p_tenant_id text, p_event bpm_core.event, p_error text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_buried constant boolean := p_event.attempts + 1 >= 5;
+begin
+  update bpm_core.event e
+     set attempts = e.attempts + 1, reason = 'Error', detail = jsonb_build_object('error', p_error), rules_version = null,
+         dispatch_state = case when v_buried then 'Failed' else 'Pending' end::bpm_core.event_state,
+         available_at = p_now + interval '2 seconds' * power(4, p_event.attempts)
+   where e.tenant_id = p_tenant_id and e.id = p_event.id;
+  if v_buried then
+    insert into bpm_core.dead_letter (tenant_id, id, event_id, kind, error, payload, created_at)
+    values (p_tenant_id, bpm_core.new_id(), p_event.id, 'Event', to_jsonb(p_error), p_event.payload, p_now);
+    perform bpm_core.wake_threads(p_tenant_id, array[row(p_event, null, null, null, null, null, null)::bpm_core.event_plan], p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/read_actions.sql
+-- Reads the actions of plans. Variables that are not said are the payload; instances to attach to are looked up: those given, or those of the business
+-- case that have not ended (of one process, if said), at most 1,000.
+-- Returns:  event_action[], in the order of the plans.
+create or replace function bpm_core.read_actions(p_tenant_id text, p_plans bpm_core.event_plan[])
+returns bpm_core.event_action[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row((p.event).id, x.n, x.item ->> 'action', x.item ->> 'process_code', (x.item ->> 'version')::integer, x.item ->> 'business_key',
+               coalesce(x.item -> 'variables', (p.event).payload), x.item ->> 'message_name', coalesce(x.item ->> 'correlation_key', x.item ->> 'business_key'),
+               coalesce((x.item ->> 'ttl_seconds')::numeric, 3600) * interval '1 second',
+               case when x.item ->> 'action' <> 'Attach' then null
+                    when x.item ? 'process_instance_ids' then array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'process_instance_ids') i(id))
+                    when x.item ? 'business_key' then bpm_core.open_instances_of(p_tenant_id, x.item ->> 'business_key', x.item ->> 'process_code')
+                    else '{}'::uuid[] end,
+               array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'task_ids') i(id)))::bpm_core.event_action
+      from unnest(p_plans) with ordinality p(event, reason, detail, actions, rules, decided_by, note, o)
+     cross join lateral jsonb_array_elements(p.actions) with ordinality x(item, n)
+     order by p.o, x.n);
+end
+$$;
+
+-- from 75_intake/read_decision.sql
+-- Reads a decision about an event: one action, or {"actions": […]}.
+-- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
+create or replace function bpm_core.read_decision(p_decision jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys    constant text[] := array['action', 'process_code', 'version', 'business_key', 'variables', 'message_name', 'correlation_key', 'ttl_seconds',
+                                     'process_instance_ids', 'task_ids'];
+  v_actions jsonb := case when jsonb_typeof(p_decision) = 'object' and p_decision ? 'actions' and p_decision - 'actions' = '{}' then p_decision -> 'actions'
+                          else jsonb_build_array(p_decision) end;
+  v_action  jsonb;
+  v_fault   text;
+begin
+  if jsonb_typeof(v_actions) is distinct from 'array' or jsonb_array_length(v_actions) not between 1 and 20
+     or jsonb_path_exists(v_actions, 'strict $[*] ? (@.type() != "object")') then
+    perform bpm_core.fail('BP400', 'A decision is an action, or {"actions": [1 to 20 of them]}.', null, 'For instance {"action": "StartProcess", "process_code": "order"}.');
+  end if;
+  v_actions := (select jsonb_agg(jsonb_strip_nulls(a.item - 'variables') || case when jsonb_typeof(a.item -> 'variables') <> 'null'
+                                 then jsonb_build_object('variables', a.item -> 'variables') else '{}' end order by a.n)
+                  from jsonb_array_elements(v_actions) with ordinality a(item, n));
+  for v_action in select a.item from jsonb_array_elements(v_actions) a(item) loop
+    if v_action - v_keys <> '{}' or bpm_core.action_shape_fault(v_action) then
+      perform bpm_core.fail('BP400', 'An action of the decision is not of the form this call takes.', jsonb_build_object('keys', v_keys),
+        'version and ttl_seconds are numbers, process_instance_ids and task_ids arrays of ids, variables an object, the others texts of 1 to 300 characters.');
+    end if;
+    v_fault := bpm_core.action_fault(v_action);
+    if v_fault is not null then
+      perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
+    end if;
+  end loop;
+  return v_actions;
+end
+$$;
+
+-- from 75_intake/record_decisions.sql
+-- Writes the decisions of plans, with the business cases they speak of, and marks the events. Of an event's business keys the first gives its case.
+-- Writes:   business_case, routing_decision, event.
+create or replace function bpm_core.record_decisions(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  -- Those of starts are there by now.
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+    from (select distinct a.business_key from unnest(p_actions) a where a.business_key is not null and a.action <> 'StartProcess' order by 1) k
+  on conflict do nothing;
+  insert into bpm_core.routing_decision (tenant_id, id, event_id, actions, content_hash, proposal, rules, decided_by, reason, business_case_id, decided_at)
+  select p.tenant_id, bpm_core.new_id(), p.id, p.actions, bpm_core.decision_hash(p.actions), p.proposal, p.rules, p.decided_by, p.note, c.id, p_now
+    from (select p_tenant_id as tenant_id, (p.event).id as id, p.actions, (p.event).detail -> 'proposal' as proposal, p.rules, p.decided_by, p.note,
+                 jsonb_path_query_first(p.actions, '$[*].business_key') #>> '{}' as business_key
+            from unnest(p_plans) p
+          offset 0) p
+    left join lateral (select c.id from bpm_core.business_case c where c.business_key = p.business_key and c.tenant_id = p.tenant_id offset 0) c on true;
+  update bpm_core.event e
+     set dispatch_state = p.state, decided_at = p_now, reason = p.note, detail = null, rules_version = null
+    from (select p_tenant_id as tenant_id, (p.event).id as id,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then 'Dispatched' else 'Ignored' end::bpm_core.event_state as state,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then null else coalesce(p.note, p.decided_by) end as note
+            from unnest(p_plans) p
+          offset 0) p
+   where e.tenant_id = p.tenant_id and e.id = p.id;
+end
+$$;
+
+-- from 75_intake/refuse_actions.sql
+-- What keeps actions from being carried out: a process that cannot be started, nothing to attach to, a message key somebody else holds.
+-- Returns:  event_refusal[], for each event the first. Reasons: Refused, NoInstance, Busy.
+create or replace function bpm_core.refuse_actions(
+  p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_busy bigint[])
+returns bpm_core.event_refusal[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select distinct on (x.event_id) row(x.event_id, x.reason, x.message, x.detail)::bpm_core.event_refusal
+      from (
+        select (p_actions[s.item]).event_id, (p_actions[s.item]).n, 'Refused' as reason, s.message,
+               jsonb_build_object('process_code', s.code, 'outcome', s.outcome, 'message', s.message) as detail
+          from unnest(p_starts) s
+         where s.outcome is not null
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no instance to attach the event to.',
+               jsonb_strip_nulls(jsonb_build_object('business_key', a.business_key, 'process_code', a.process_code, 'process_instance_ids', a.instance_ids))
+          from unnest(p_actions) a
+         where a.action = 'Attach'
+           and (cardinality(a.instance_ids) + cardinality(a.task_ids) = 0 or exists (
+             select from unnest(a.instance_ids) i(id)
+              where not exists (select from (select p.tenant_id, p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = i.id offset 0) p)))
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no such task to attach the event to.', jsonb_build_object('task_ids', a.task_ids)
+          from unnest(p_actions) a
+         where exists (
+           select from unnest(a.task_ids) i(id)
+            where not exists (select from (select t.tenant_id, t.id from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = i.id offset 0) t))
+        union all
+        select a.event_id, a.n, 'Busy', 'Another call holds the key of the message.', jsonb_build_object('message_name', a.message_name, 'correlation_key', a.correlation_key)
+          from unnest(p_actions) a
+         where p_busy <> '{}' and a.message_name is not null
+           and bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) = any (p_busy)) x
+     order by x.event_id, x.n);
+end
+$$;
+
+-- from 75_intake/requeue_event.sql
+-- Gives an event that failed fresh attempts; the next tick looks at it. Its row is locked before its letter, as everywhere.
+-- Raises:   BP409 the letter was discarded. Writes: event, dead_letter, audit_event.
+create or replace function bpm_core.requeue_event(p_letter bpm_core.dead_letter, p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   constant timestamptz := bpm_core.now();
+  v_state bpm_core.dead_letter_state;
+begin
+  perform from bpm_core.event e where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id for no key update;
+  select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id for no key update;
+  if v_state = 'Discarded' then
+    perform bpm_core.fail('BP409', 'The dead letter was discarded.');
+  elsif v_state = 'Requeued' then
+    return;
+  end if;
+  update bpm_core.event e
+     set dispatch_state = 'Pending', attempts = 0, reason = null, detail = null, available_at = v_now
+   where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+   where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
+  perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+end
+$$;
+
+-- from 75_intake/rule_path.sql
+-- Compiles what a rule reads from an event: a path or expression over payload and event.
+-- Returns:  tree for evaluate; problem, why it cannot be read.
+create or replace function bpm_core.rule_path(p_source text, p_bare_is_text boolean, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_at integer;
+begin
+  select c.tree, c.problem, c.at into tree, problem, v_at from bpm_core.compile_expression(p_source, p_bare_is_text) c;
+  problem := coalesce(problem || format(' (position %s)', v_at), bpm_core.rule_root_problem(tree));
+end
+$$;
+
+-- from 75_intake/rule_root_problem.sql
+-- What an expression of a rule looks at that no event has: all there is are payload and event, besides what its own loops name.
+-- Returns:  text, null when it can be read.
+create or replace function bpm_core.rule_root_problem(p_tree jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('%s is nothing an event has; write payload.%s for what it brings', x.name, x.name)
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path[0]') q(root)
+   cross join lateral (select q.root #>> '{}' as name) x
+   where x.name not in ('payload', 'event')
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', x.name))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.op == "filter")')
+   limit 1
+$$;
+
+-- from 75_intake/send_event_messages.sql
+-- Under the locks of their keys: the messages that actions ask for, one after the other, and links with the instances they reached or started.
+-- A message is called event:<event id>:<number of the action>; one nobody waits for is kept for its time to live.
+-- Writes:   event_process_instance, and what keep_message and offer_message write.
+create or replace function bpm_core.send_event_messages(p_tenant_id text, p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action  bpm_core.event_action;
+  v_message uuid;
+  v_name    text;
+begin
+  foreach v_action in array p_actions loop
+    continue when v_action.message_name is null;
+    v_name := format('event:%s:%s', v_action.event_id, v_action.n);
+    v_message := bpm_core.keep_message(p_tenant_id, v_action.message_name, v_action.correlation_key, v_action.variables, v_action.ttl, v_name);
+    if v_message is null then
+      perform bpm_core.fail('BP409', format('There is a message %s already.', v_name));
+    end if;
+    perform bpm_core.offer_message(p_tenant_id, v_message, true);
+    insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+    select m.tenant_id, v_action.event_id, w.process_instance_id, case when m.started_id is null then 'Correlated' else 'Started' end, p_now
+      from (select m.tenant_id, m.correlated_to, m.started_id from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = v_message offset 0) m
+      left join lateral (select s.workflow_instance_id from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
+     cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id) offset 0) w
+    on conflict do nothing;
+  end loop;
+end
+$$;
+
+-- from 75_intake/set_routing_rule.sql
+-- Sets a routing rule, or changes the one of this code: what is not given falls back to its default. Events already decided stay as they are; those that wait
+-- are looked at anew with the next ticks.
+-- p_event_type: a type, or its beginning with a star (order.*, *). p_condition, paths and p_variables ({"name": "expression"}) look at payload and event.
+-- p_action: StartProcess, Correlate, Attach, Ignore, AskHuman, Outside. p_priority: of the rules that apply, all of the highest priority do.
+-- Returns:  one row: code, is_new (false: there was one, now changed).
+-- Raises:   BP400 ill-formed, BP403, BP422 unknown process, expression that cannot be read, parts that do not fit the action, BP429 more than 1,000 rules.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.set_routing_rule(
+  p_code text, p_event_type text, p_action text, p_condition text default null, p_channel text default null, p_process_code text default null,
+  p_business_key_path text default null, p_message_name text default null, p_correlation_path text default null, p_variables jsonb default null,
+  p_priority integer default 0, p_message_ttl interval default interval '1 hour', p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_rule  bpm_core.routing_rule;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_rule := row(p_tenant_id, bpm_core.new_id(), p_code, p_event_type, p_channel, p_priority, p_condition, null, null, p_action, p_process_code, p_business_key_path, null,
+                p_message_name, p_correlation_path, null, p_message_ttl, null, p_reason, v_actor, v_now, v_now)::bpm_core.routing_rule;
+  perform bpm_core.check_rule(v_rule, p_variables);
+  v_rule := bpm_core.compile_rule(v_rule, p_variables);
+  perform bpm_core.touch_rules(p_tenant_id);
+  is_new := bpm_core.store_rule(v_rule);
+  if is_new and (select count(*) from bpm_core.routing_rule r where r.tenant_id = p_tenant_id) > 1000 then
+    perform bpm_core.fail('BP429', 'A tenant has at most 1000 routing rules.', null, 'Delete some, or write one rule for several types with a star and a condition.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetRoutingRule', 'routing_rule', p_code, null, p_reason, jsonb_strip_nulls(jsonb_build_object(
+    'event_type', p_event_type, 'channel', p_channel, 'action', p_action, 'condition', p_condition, 'priority', p_priority, 'process_code', p_process_code,
+    'business_key_path', p_business_key_path, 'message_name', p_message_name, 'correlation_path', p_correlation_path, 'variables', p_variables)));
+  code := p_code;
+  return next;
+end
+$$;
+
+-- from 75_intake/store_rule.sql
+-- Inserts a rule, or puts it in the place of the one with its code. Changes of rules come one after the other (touch_rules).
+-- Returns:  boolean, whether there was none. Writes: routing_rule.
+create or replace function bpm_core.store_rule(p_rule bpm_core.routing_rule)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.routing_rule r
+     set event_type = p_rule.event_type, channel = p_rule.channel, priority = p_rule.priority, condition_source = p_rule.condition_source,
+         condition = p_rule.condition, condition_tree = p_rule.condition_tree, action = p_rule.action, process_code = p_rule.process_code,
+         business_key_path = p_rule.business_key_path, business_key_tree = p_rule.business_key_tree, message_name = p_rule.message_name,
+         correlation_path = p_rule.correlation_path, correlation_tree = p_rule.correlation_tree, message_ttl = p_rule.message_ttl,
+         variables = p_rule.variables, reason = p_rule.reason, updated_by = p_rule.updated_by, updated_at = p_rule.updated_at
+    from (select p_rule.tenant_id as tenant_id, p_rule.code as code offset 0) k
+   where r.code = k.code and r.tenant_id = k.tenant_id;
+  if found then
+    return false;
+  end if;
+  insert into bpm_core.routing_rule select (p_rule).*;
+  return true;
+end
+$$;
+
+-- from 75_intake/tick_events.sql
+-- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_found   bpm_core.event[];
+  v_again   bpm_core.event[];
+  v_last    bpm_core.event;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at <= p_now and (e.available_at, e.id) > (r_scan.from_at, r_scan.from_id)
+     order by e.available_at, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_again := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit - cardinality(v_found)
+       for no key update skip locked);
+  v_result.done := cardinality(v_found) + cardinality(v_again);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+  end if;
+  v_last := v_found[cardinality(v_found)];
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
+                                     cardinality(v_found) < p_limit, p_now);
+  v_result.next_due_at := (
+    select e.available_at
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     order by e.available_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/touch_rules.sql
+-- Says that the rules of a tenant are others now: ticks try them on what waits for a decision. Changes of rules wait here for each other.
+-- Returns:  bigint, the new version. Writes: routing_state.
+create or replace function bpm_core.touch_rules(p_tenant_id text)
+returns bigint
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into bpm_core.routing_state as s (tenant_id, rules_version) values (p_tenant_id, 1)
+  on conflict (tenant_id) do update set rules_version = s.rules_version + 1
+  returning s.rules_version
+$$;
+
+-- from 75_intake/type_patterns.sql
+-- The event types of rules that a type falls under: itself, and its beginnings at each dot with a star.
+-- Returns:  text[]; of order.line.added: order.line.added, order.line.*, order.*, *.
+create or replace function bpm_core.type_patterns(p_event_type text)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[p_event_type, '*']
+         || array(select array_to_string((string_to_array(p_event_type, '.'))[ : n.parts], '.') || '.*'
+                    from generate_series(1, cardinality(string_to_array(p_event_type, '.')) - 1) n(parts))
+$$;
+
+-- from 75_intake/wake_threads.sql
+-- After events left Pending: the next of each of their threads may be looked at now. Should it be held by somebody, or not be known to wait yet, it comes
+-- by itself a little later.
+-- Writes:   event. Locks: event, skip locked.
+create or replace function bpm_core.wake_threads(p_tenant_id text, p_plans bpm_core.event_plan[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (select from unnest(p_plans) p where (p.event).thread_id is not null) then
+    return;
+  end if;
+  with next as materialized (
+    select n.tenant_id, n.id, n.reason, n.available_at
+      from (select distinct (p.event).session_id as session_id, (p.event).thread_id as thread_id from unnest(p_plans) p where (p.event).thread_id is not null) t
+     cross join lateral (
+       select e.tenant_id, e.id, e.reason, e.available_at
+         from bpm_core.event e
+        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        order by e.occurred_at, e.id
+        limit 1
+          for no key update skip locked) n)
+  update bpm_core.event e
+     set available_at = p_now
+    from next n
+   where n.reason = 'Thread' and n.available_at > p_now and e.tenant_id = n.tenant_id and e.id = n.id;
+end
+$$;
+
 -- from 80_operation/api_version.sql
 -- Which versions of this interface the database serves; a driver outside the range refuses to work.
 -- Returns:  one row (lowest, highest). Open to all four roles, whatever their tenants.
@@ -19159,6 +21723,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
@@ -19173,6 +21738,10 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
+  return next row('waiting_events', v_count = 0, false,
+    jsonb_build_object('waiting', v_count, 'remedy', 'bpm.set_routing_rule() or bpm.dispatch_event(); the view bpm.event says what each waits for'))::bpm_core.health_check;
 end
 $$;
 
@@ -19212,7 +21781,8 @@ begin
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v;
+  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
 $$;
 
@@ -20061,7 +22631,7 @@ as $$
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
-   where v.tenant_id = p_tenant_id and v.status <> 'Draft' and x.broken
+   where v.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_22.sql
@@ -20213,6 +22783,49 @@ as $$
    where m.tenant_id = p_tenant_id and x.broken
 $$;
 
+-- from 80_operation/invariant_i_28.sql
+-- I-28: an event is decided once: Dispatched and Ignored ⇔ one decision, Failed ⇔ one open dead letter; links belong to decided events, and what an event
+-- started says so in its history, once.
+create or replace function bpm_core.invariant_i_28(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
+           jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
+    from bpm_core.event e
+    left join (select d.event_id, count(*) as decisions, bool_and(d.actions @? 'strict $[*] ? (@.action != "Ignore")') as acts
+                 from bpm_core.routing_decision d
+                where d.tenant_id = p_tenant_id
+                group by d.event_id) d on d.event_id = e.id
+    left join (select l.event_id, count(*) as letters
+                 from bpm_core.dead_letter l
+                where l.tenant_id = p_tenant_id and l.state = 'Open' and l.event_id is not null
+                group by l.event_id) l on l.event_id = e.id
+   cross join lateral (values
+     ('decided without one decision', e.dispatch_state in ('Dispatched', 'Ignored') and coalesce(d.decisions, 0) <> 1),
+     ('a decision about an event that is not decided', e.dispatch_state in ('Pending', 'Failed') and d.decisions > 0),
+     ('ignored, though something was decided, or the other way round', (e.dispatch_state = 'Dispatched') <> d.acts and e.dispatch_state in ('Dispatched', 'Ignored')),
+     ('failed without one open dead letter', e.dispatch_state = 'Failed' and coalesce(l.letters, 0) <> 1),
+     ('a dead letter about an event that did not fail', e.dispatch_state <> 'Failed' and l.letters > 0),
+     ('waits with rules that never were', e.rules_version > coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0))) x(rule, broken)
+   where e.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-28', p.tenant_id, 'event_process_instance', p.event_id || ' ' || p.process_instance_id, 'a link of an event that was not dispatched',
+           jsonb_build_object('how', p.how, 'dispatch_state', e.dispatch_state))
+    from bpm_core.event_process_instance p
+    join bpm_core.event e on e.tenant_id = p.tenant_id and e.id = p.event_id
+   where p.tenant_id = p_tenant_id and e.dispatch_state <> 'Dispatched'
+  union all
+  select bpm_core.violation_of('I-28', h.tenant_id, 'workflow_instance', h.workflow_instance_id::text, 'started by an event that is not linked with it',
+           jsonb_build_object('event', h.detail -> 'event'))
+    from bpm_core.history_event h
+    join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+   where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
+     and not exists (select from bpm_core.event_process_instance p
+                      where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -20239,7 +22852,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -20273,6 +22886,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
     'incidents', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit v_cap) c)),
     'dead_letters', jsonb_build_object(
@@ -20682,7 +23298,7 @@ as $$
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -20708,7 +23324,7 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
@@ -20744,6 +23360,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    when 'events' then
+      return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;
@@ -21484,7 +24102,8 @@ select l.tenant_id,
        l.state::text as state,
        l.created_at,
        l.closed_by,
-       l.closed_at
+       l.closed_at,
+       l.event_id
   from bpm_core.dead_letter l
   left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -21555,6 +24174,106 @@ select o.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+
+-- from 75_intake/views.sql
+-- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.event with (security_barrier) as
+select e.tenant_id,
+       e.id as event_id,
+       e.channel,
+       e.session_id,
+       e.thread_id,
+       e.provider_event_id,
+       e.event_type,
+       e.payload,
+       e.occurred_at,
+       e.received_at,
+       e.dispatch_state::text as dispatch_state,
+       e.reason,
+       e.detail,
+       e.attempts,
+       nullif(e.available_at, 'infinity') as available_at,
+       e.decided_at,
+       array(
+         select l.process_instance_id
+           from bpm_core.event_process_instance l
+          where l.tenant_id = e.tenant_id and l.event_id = e.id
+          order by l.process_instance_id) as process_instance_ids
+  from bpm_core.event e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event is 'Events accepted: Pending (reason: what they wait for; available_at: when tick looks at them again, null when only other rules or a person move them), Dispatched, Ignored or Failed.';
+
+create or replace view bpm.routing_decision with (security_barrier) as
+select d.tenant_id,
+       d.event_id,
+       d.actions,
+       d.proposal,
+       d.rules,
+       d.decided_by,
+       d.reason,
+       c.business_key,
+       d.business_case_id,
+       d.decided_at
+  from bpm_core.routing_decision d
+  left join bpm_core.business_case c on c.tenant_id = d.tenant_id and c.id = d.business_case_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_decision is 'What was decided about each event, once: by rules, or by whom; proposal: what the rules had proposed.';
+
+create or replace view bpm.event_link with (security_barrier) as
+select l.tenant_id,
+       l.event_id,
+       l.how,
+       l.process_instance_id,
+       l.task_id,
+       l.evidence_id,
+       l.at
+  from (select p.tenant_id, p.event_id, p.how, p.process_instance_id, null::uuid as task_id, null::uuid as evidence_id, p.at
+          from bpm_core.event_process_instance p
+        union all
+        select t.tenant_id, t.event_id, 'Attached', w.process_instance_id, t.task_instance_id, null, t.at
+          from bpm_core.task_event t
+          left join bpm_core.task_instance i on i.tenant_id = t.tenant_id and i.id = t.task_instance_id
+          left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.workflow_instance_id
+        union all
+        select v.tenant_id, v.event_id, 'Evidence', null, null, v.evidence_id, e.received_at
+          from bpm_core.event_evidence v
+          left join bpm_core.event e on e.tenant_id = v.tenant_id and e.id = v.event_id) l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event_link is 'What events are linked with: process instances they Started, Correlated with or were Attached to, tasks, and the Evidence they brought.';
+
+create or replace view bpm.routing_rule with (security_barrier) as
+select r.tenant_id,
+       r.code,
+       r.event_type,
+       r.channel,
+       r.priority,
+       r.condition_source as condition,
+       r.action,
+       r.process_code,
+       r.business_key_path,
+       r.message_name,
+       r.correlation_path,
+       case when r.message_name is not null then r.message_ttl end as message_ttl,
+       (select jsonb_object_agg(m.mapping ->> 'target', m.mapping -> 'source') from jsonb_array_elements(r.variables) m(mapping)) as variables,
+       r.reason,
+       r.updated_by,
+       r.created_at,
+       r.updated_at
+  from bpm_core.routing_rule r
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_rule is 'What becomes of events of a type. All rules of the highest priority at which any applies are followed.';
+
+create or replace view bpm.business_case with (security_barrier) as
+select c.tenant_id,
+       c.id as business_case_id,
+       c.business_key,
+       c.state,
+       c.lock_version,
+       c.created_at
+  from bpm_core.business_case c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.business_case is 'What process instances and events with one business key belong to: Open or Closed.';
 
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
@@ -21635,6 +24354,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
@@ -21645,6 +24365,8 @@ values
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
+  ('accept_event', false, true, true),
+  ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
   ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
@@ -21652,13 +24374,16 @@ values
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
+  ('close_case', false, true, true),
   ('complete_task', false, true, false),
   ('complete_tasks', false, true, false),
   ('correlate_message', false, true, true),
+  ('dispatch_event', false, true, true),
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
+  ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),
@@ -21686,14 +24411,19 @@ values
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
+  ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('publish_process', false, false, false),
+  ('publish_role', false, false, false),
   ('publish_task', false, false, false),
+  ('publish_workflow', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),
   ('revoke_access', false, false, false),
+  ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

@@ -1,15 +1,18 @@
 -- The rows of workflow_task_binding for one compiled process: every task pinned to a task version, the node's own wishes resolved.
-create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[])
+-- p_pins: nodes that are pinned to another version than the published one of their type.
+create or replace function bpm_core.binding_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_pins bpm_core.task_pin[])
 returns setof bpm_core.workflow_task_binding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, n.node_id, t.task_version_id, n.task_type, coalesce(b.max_attempts, t.max_attempts), coalesce(b.lease, t.lease),
+  select p_tenant_id, p_version_id, n.node_id, coalesce(p.task_version_id, t.task_version_id), n.task_type,
+         coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
-    join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join unnest(p_pins) p on p.node_id = n.node_id
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;

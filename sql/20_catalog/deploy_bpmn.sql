@@ -1,10 +1,12 @@
--- Deploys a BPMN file: every executable process in it becomes a version that can be started.
+-- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
+-- main) and can be started.
 -- Returns:  one row per process; is_new is false when the current or an older published version is identical. Warnings are those of the
 --           whole file: [{code, message, node_id, flow_id, line, hint}].
 -- Raises:   BP422 the file has faults; nothing is stored; detail {"faults": […], "warnings": […]} has all of them. BP400 null, or no text
 --           for p_name. BP403.
--- Writes:   definitions, versions, graph, bindings (publish_workflow), task and role versions that are missing, audit_event.
--- Locks:    process_definition rows sorted by code, then task_definition rows sorted by code.
+-- Writes:   what store_workflow_version and store_process_version write (publish_workflow and publish_process store by the same), task and role
+--           versions that are missing, audit_event.
+-- Locks:    process_definition, workflow_definition and then task_definition rows, each sorted by code.
 create or replace function bpm.deploy_bpmn(p_xml text, p_name text default null, p_actor text default null, p_strict boolean default false, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -18,6 +20,7 @@ declare
   v_flows     bpm_core.draft_flow[];
   v_findings  bpm_core.finding[];
   v_role      uuid;
+  v_codes     text[];
   v_moved     boolean;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -30,18 +33,18 @@ begin
   perform bpm_core.refuse_faults(v_findings);
   warnings := bpm_core.findings_json(v_findings, 'warning');
 
-  perform bpm_core.lock_processes(p_tenant_id, array(select p.process_id from unnest(v_processes) p where p.deployed));
+  v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
+  perform bpm_core.lock_processes(p_tenant_id, v_codes);
+  perform bpm_core.lock_workflows(p_tenant_id, v_codes);
   v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
-    select w.version, w.is_new, w.moved into version, is_new, v_moved
-      from bpm_core.publish_workflow(
-             p_tenant_id,
-             (select d.id from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = v_process.process_id),
-             v_process, v_nodes, v_flows, p_xml, v_role, v_actor) w;
+    select s.version, s.is_new, s.moved into version, is_new, v_moved
+      from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
+     cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
     if v_moved then
       perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeployProcess', 'process', code, version, null,
         jsonb_build_object('is_new', is_new, 'warnings', jsonb_array_length(warnings)));

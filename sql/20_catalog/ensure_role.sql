@@ -1,32 +1,25 @@
--- The published version of an owner role, published empty if there is none yet.
+-- The published version of an owner role a workflow is pinned to. The role called default is published empty if there is none yet.
 -- Returns:  uuid of the role version.
+-- Raises:   BP422 no such role, or it is archived.
 -- Writes:   role_definition, role_version.
--- Locks:    the role_definition row, only when it has no version yet.
+-- Locks:    the role_definition row, only when it is made.
 create or replace function bpm_core.ensure_role(p_tenant_id text, p_code text, p_actor text)
 returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_definition uuid;
-  v_version    uuid;
+  r_role    record;
+  v_version uuid;
 begin
-  insert into bpm_core.role_definition (tenant_id, id, code, created_at)
-  values (p_tenant_id, bpm_core.new_id(), p_code, bpm_core.now())
-  on conflict (tenant_id, code) do nothing;
-  select d.id, d.published_version_id into v_definition, v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
-  if v_version is not null then
-    return v_version;
+  select d.published_version_id, d.archived_at into r_role from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if r_role.published_version_id is not null and r_role.archived_at is null then
+    return r_role.published_version_id;
+  elsif p_code is distinct from 'default' or r_role.archived_at is not null then
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
   end if;
-  select d.published_version_id into v_version
-    from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_definition for no key update;
-  if v_version is null then
-    v_version := bpm_core.new_id();
-    insert into bpm_core.role_version (tenant_id, id, definition_id, version, status, content_hash, created_by, published_at)
-    values (p_tenant_id, v_version, v_definition, 1, 'Published', sha256('{}'), p_actor, bpm_core.now());
-    update bpm_core.role_definition d set published_version_id = v_version where d.tenant_id = p_tenant_id and d.id = v_definition;
-  end if;
+  select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
 end
 $$;

@@ -18,6 +18,13 @@ as $$
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
+    from node n
+    join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
+   where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
+     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+   group by n.task_type
+  union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
     from node n
    cross join lateral (

@@ -1,4 +1,4 @@
--- Says how tasks of a type are executed: a new version unless the published one says the same. Files deployed from now on are pinned to it;
+-- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -18,6 +18,7 @@ declare
   v_actor text;
   v_code  text := btrim(coalesce(p_code, p_task_type));
   v_draft bpm_core.task_version := bpm_core.default_task_version(btrim(coalesce(p_task_type, p_code)));
+  v_moved boolean;
   v_fault text;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
@@ -43,10 +44,10 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
-  select s.version, s.is_new into version, is_new from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
-  if is_new then
+  select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
+  if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
-      jsonb_build_object('task_type', v_draft.task_type, 'approval_required', p_approval_required));
+      jsonb_build_object('is_new', is_new, 'task_type', v_draft.task_type, 'approval_required', p_approval_required));
   end if;
   return next;
 end

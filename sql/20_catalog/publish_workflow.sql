@@ -1,65 +1,51 @@
--- Stores one compiled process as the next version of its workflow and its process, unless a published version is identical.
--- Identical means: same file but for space at its end (psql's `cat` drops it), same graph, pinned task versions included. An identical older version becomes the current one again.
--- The caller holds the lock of the process_definition row.
--- Returns:  version, whether it is new, and whether the current version changed.
--- Writes:   workflow_definition, workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach,
---           process_version, process_workflow_binding, process_definition, and what publish_starts writes.
-create or replace function bpm_core.publish_workflow(
-  p_tenant_id text, p_definition_id uuid, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
-  p_xml text, p_role_version_id uuid, p_actor text, out version integer, out is_new boolean, out moved boolean)
-language plpgsql volatile
+-- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
+-- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
+-- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
+-- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
+-- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
+--           nothing is stored. BP400 null, a code or name too long, p_tasks of another form. BP403. BP503 it was deleted meanwhile.
+-- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
+-- Locks:    the workflow_definition row, then task_definition rows that are new.
+create or replace function bpm.publish_workflow(
+  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, is_new boolean, warnings jsonb)
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-set jit = off
 as $$
 declare
-  v_id       uuid := bpm_core.new_id();
-  v_workflow uuid := bpm_core.new_id();
-  v_nodes    bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_flows    bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes, p_flows) r);
-  v_tasks    bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_workflow, p_process.pos, p_nodes) r);
-  v_graph    jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
-  v_hash     bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
-  v_now      timestamptz := bpm_core.now();
-  v_known    uuid;
-  v_owner    uuid;
-  v_before   uuid;
+  v_actor   text;
+  r_file    record;
+  v_process bpm_core.draft_process;
+  v_nodes   bpm_core.draft_node[];
+  v_pins    bpm_core.task_pin[];
+  v_role    uuid;
+  v_moved   boolean;
 begin
-  select p.version, p.id into version, v_known
-    from bpm_core.process_version p
-   where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id and p.content_hash = v_hash and p.status = 'Published'
-   order by p.version desc
-   limit 1;
-  is_new := v_known is null;
-  if is_new then
-    select coalesce(max(p.version), 0) + 1 into version
-      from bpm_core.process_version p where p.tenant_id = p_tenant_id and p.definition_id = p_definition_id;
-    v_owner := bpm_core.ensure_workflow(p_tenant_id, p_process.process_id);
-    insert into bpm_core.workflow_version (tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
-    values (p_tenant_id, v_workflow, v_owner, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-            exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, v_now);
-    insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
-    insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
-    insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
-    perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, p_definition_id, version, 'Published', v_hash, p_process.name, p_actor, v_now);
-    insert into bpm_core.process_workflow_binding (tenant_id, process_version_id, binding_key, workflow_version_id, position)
-    values (p_tenant_id, v_id, 'main', v_workflow, 1);
-    v_known := v_id;
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_xml is null or length(btrim(p_name)) not between 1 and 200 or (p_code is not null and not bpm_core.is_code(p_code)) then
+    perform bpm_core.fail('BP400', 'publish_workflow needs the text of a BPMN file, and a code and a name of at most 200 characters if any.');
   end if;
-  select d.published_version_id into v_before from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = p_definition_id;
-  update bpm_core.process_definition d
-     set published_version_id = v_known, archived_at = null
-   where d.tenant_id = p_tenant_id and d.id = p_definition_id and (d.published_version_id is distinct from v_known or d.archived_at is not null);
-  moved := found;
-  update bpm_core.workflow_definition d
-     set published_version_id = b.workflow_version_id, archived_at = null
-    from bpm_core.process_workflow_binding b
-   where moved and b.tenant_id = p_tenant_id and b.process_version_id = v_known and b.binding_key = 'main'
-     and d.tenant_id = p_tenant_id and d.code = p_process.process_id;
-  if moved then
-    perform bpm_core.publish_starts(p_tenant_id, p_definition_id, v_before, v_known);
+  select c.* into r_file from bpm_core.compile_process(p_xml, p_process_id, p_strict, p_tenant_id) c;
+  v_process := r_file.process;
+  v_process.name := coalesce(p_name, v_process.name);
+  v_nodes := r_file.nodes;
+  warnings := r_file.warnings;
+  code := coalesce(btrim(p_code), v_process.process_id);
+  perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
+  v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
+  perform bpm_core.ensure_tasks(p_tenant_id, array(
+    select distinct n.task_type from unnest(v_nodes) n
+     where n.process_pos = v_process.pos and n.task_type is not null and n.node_id not in (select p.node_id from unnest(v_pins) p)), v_actor);
+  select s.version, s.is_new, s.moved into version, is_new, v_moved
+    from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, r_file.flows, p_xml, v_role, v_pins, v_actor) s;
+  if v_moved then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishWorkflow', 'workflow', code, version, null,
+      jsonb_build_object('is_new', is_new, 'owner_role', p_owner_role, 'warnings', jsonb_array_length(warnings)));
   end if;
+  return next;
 end
 $$;

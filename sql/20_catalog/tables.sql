@@ -1,7 +1,7 @@
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
 -- As in 40_flow, no index but the primary keys begins with tenant_id.
 
-create type bpm_core.version_status as enum ('Draft', 'Published', 'Deprecated');
+create type bpm_core.version_status as enum ('Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
@@ -34,13 +34,15 @@ create table bpm_core.role_version (
   version          integer not null check (version > 0),
   status           bpm_core.version_status not null,
   content_hash     bytea not null,
-  responsibilities jsonb not null default '{}',
+  responsibilities jsonb not null default '[]' check (jsonb_typeof(responsibilities) = 'array'),
+  policy           jsonb not null default '{}' check (jsonb_typeof(policy) = 'object'),
+  capabilities     jsonb not null default '[]' check (jsonb_typeof(capabilities) = 'array'),
+  context_profile  jsonb not null default '{}' check (jsonb_typeof(context_profile) = 'object'),
   created_by       text not null,
-  published_at     timestamptz,
+  published_at     timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.role_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.role_definition
 );
 alter table bpm_core.role_definition add foreign key (tenant_id, published_version_id) references bpm_core.role_version;
 comment on table bpm_core.role_version is 'Responsibilities, policy, capabilities and context profile of an owner role; no model or provider names.';
@@ -75,11 +77,10 @@ create table bpm_core.task_version (
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
   created_by        text not null,
-  published_at      timestamptz,
+  published_at      timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.task_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.task_definition
 );
 alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
 comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
@@ -109,12 +110,11 @@ create table bpm_core.workflow_version (
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
-  published_at          timestamptz,
+  published_at          timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.workflow_definition,
-  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, owner_role_version_id) references bpm_core.role_version
 );
 alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
 comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
@@ -251,11 +251,10 @@ create table bpm_core.process_version (
   content_hash  bytea not null,
   name          text,
   created_by    text not null,
-  published_at  timestamptz,
+  published_at  timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
-  foreign key (tenant_id, definition_id) references bpm_core.process_definition,
-  check ((status = 'Draft') = (published_at is null))
+  foreign key (tenant_id, definition_id) references bpm_core.process_definition
 );
 alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
 
@@ -267,11 +266,20 @@ create table bpm_core.process_workflow_binding (
   position            integer not null,
   depends_on          text[] not null default '{}',
   start_condition     jsonpath,
+  start_tree          jsonb,
+  start_source        text,
   primary key (tenant_id, process_version_id, binding_key),
+  unique (process_version_id, position, tenant_id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
-  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version
+  foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
+  check (start_condition is null or start_tree is null),
+  check ((start_source is null) = (start_condition is null and start_tree is null))
 );
-comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main.';
+comment on table bpm_core.process_workflow_binding is 'The workflow versions a process version runs; deploy_bpmn makes one, called main. Written with the version, never changed.';
+comment on column bpm_core.process_workflow_binding.depends_on is 'The bindings that have to be completed (or skipped) before this one starts; none: it starts with the process.';
+comment on column bpm_core.process_workflow_binding.start_condition is 'Strict jsonpath predicate over the variables of the process, as in workflow_flow; null: see start_tree, and without that always true. Undecidable is never false.';
+comment on column bpm_core.process_workflow_binding.start_tree is 'What jsonpath cannot say, for evaluate_condition.';
+comment on column bpm_core.process_workflow_binding.start_source is 'The condition as it was written.';
 
 create table bpm_core.destination (
   tenant_id          text collate "C" not null default '',
@@ -389,6 +397,27 @@ create type bpm_core.draft_flow as (
   condition_tree   jsonb
 );
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
+
+-- A node pinned to a task version that is not the published one of its type, with what it gets from there.
+create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval);
+
+-- A binding of a process on its way to process_workflow_binding; problem: what is wrong with its start condition.
+create type bpm_core.draft_binding as (
+  item                integer,
+  binding_key         text,
+  workflow            text,
+  version             integer,
+  position            integer,
+  depends_on          text[],
+  start_source        text,
+  start_condition     jsonpath,
+  start_tree          jsonb,
+  problem             text,
+  definition_id       uuid,
+  archived            boolean,
+  workflow_version_id uuid,
+  starts              text[]
+);
 
 create type bpm_core.expression_token as (
   kind  text,

@@ -12,12 +12,16 @@ declare
   v_version integer := case when p_binding = 'version' then p_version end;
 begin
   if p_binding = 'deployment' then
+    -- What runs alone in its process and comes from the same file as the caller.
     select v.version into v_version
       from bpm_core.workflow_version c
-     cross join lateral (select d.tenant_id, d.id from bpm_core.workflow_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
-     cross join lateral (select v.version, v.checksum from bpm_core.workflow_version v
+     cross join lateral (select d.tenant_id, d.id from bpm_core.process_definition d where d.code = p_code and d.tenant_id is not distinct from c.tenant_id offset 0) d
+     cross join lateral (select v.tenant_id, v.id, v.version, v.status from bpm_core.process_version v
                           where v.definition_id = d.id and v.tenant_id is not distinct from d.tenant_id offset 0) v
-     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and v.checksum = c.checksum
+     cross join lateral (select b.tenant_id, b.workflow_version_id from bpm_core.process_workflow_binding b
+                          where b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main' offset 0) b
+     cross join lateral (select w.checksum from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
+     where c.tenant_id = p_tenant_id and c.id = p_caller_version_id and w.checksum = c.checksum and v.status = 'Published'
      order by v.version desc
      limit 1;
   end if;

@@ -1,4 +1,5 @@
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
 -- Writes:   business_case, process_instance, workflow_instance, token, history_event.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
@@ -11,13 +12,14 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id
+    select s.*, c.id as case_id, c.state as case_state
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
@@ -38,9 +40,13 @@ begin
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
       from born b)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
-    into v_leaving
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item),
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
+    into v_leaving, v_closed
     from born b;
+  if v_closed is not null then
+    perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
+  end if;
   return v_leaving;
 end
 $$;

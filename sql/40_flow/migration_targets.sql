@@ -1,7 +1,7 @@
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version is a draft, or lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -29,8 +29,6 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
-  elsif v_target.status = 'Draft' then
-    perform bpm_core.fail('BP422', format('Version %s of process %s is a draft.', p_to_version, r_process.code));
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id

@@ -44,5 +44,5 @@ as $$
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
-   where v.tenant_id = p_tenant_id and v.status <> 'Draft' and x.broken
+   where v.tenant_id = p_tenant_id and x.broken
 $$;

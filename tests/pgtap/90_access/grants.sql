@@ -160,7 +160,8 @@ select set_eq(
     ('instance'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('dead_letter'),
     ('approval'),
-    ('command')$$,
+    ('command'),
+    ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
 select * from finish();
