@@ -25,18 +25,25 @@ PLAIN: dict[str, str | None] = {
     "p_after_seq": None,
     "p_approval_required": None,
     "p_attempts": None,
+    "p_binding_key": None,
     "p_backoff": None,
     "p_backoff_cap": None,
     "p_backoff_factor": None,
     "p_business_key": None,
+    "p_business_key_path": None,
     "p_capability": "reader",
+    "p_condition": None,
     "p_config": '{"url": "http://x.example/"}',
     "p_conflict_means": None,
     "p_decision": "Approved",
+    "p_definition": None,
     "p_error": '"x"',
     "p_error_code": "oops",
     "p_executor_kind": None,
+    "p_expected": None,
+    "p_expected_version": None,
     "p_from_version": "1",
+    "p_history": None,
     "p_jitter": None,
     "p_key_header": None,
     "p_key_retention": None,
@@ -45,12 +52,18 @@ PLAIN: dict[str, str | None] = {
     "p_limit": None,
     "p_mapping": None,
     "p_max_attempts": None,
+    "p_correlation_path": None,
     "p_message": None,
+    "p_message_name": None,
+    "p_message_ttl": None,
     "p_months": None,
     "p_note": None,
+    "p_occurred_at": None,
     "p_ordered": None,
     "p_outcome": "Sent",
     "p_payload": None,
+    "p_priority": None,
+    "p_process_id": None,
     "p_reason": "x",
     "p_receipt": None,
     "p_receipt_path": None,
@@ -70,7 +83,9 @@ PLAIN: dict[str, str | None] = {
     "p_worker": "w",
     "create_tenant.p_name": "x",
     "deploy_bpmn.p_name": None,
+    "publish_process.p_name": None,
     "publish_task.p_code": None,
+    "publish_workflow.p_name": None,
     "set_setting.p_name": "engine.loop_budget",
     "set_setting.p_value": "5",
 }
@@ -121,6 +136,60 @@ OWNED: dict[str, str] = {
     " union all select "
     + ITEMS.format("'object_key', e.object_key, 'sha256', encode(e.sha256, 'hex')")
     + " from bpm_core.evidence e where e.tenant_id = %(tenant)s and e.purged_at is null",
+    "p_event_id": "select distinct on (e.dispatch_state) e.id as p_event_id from bpm_core.event e"
+    " where e.tenant_id = %(tenant)s order by e.dispatch_state, e.id",
+    "p_provider_event_id": "select e.channel as p_channel, e.session_id as p_session_id,"
+    " e.provider_event_id as p_provider_event_id, e.thread_id as p_thread_id,"
+    " e.event_type as p_type, e.payload::text as p_payload from bpm_core.event e"
+    " where e.tenant_id = %(tenant)s union all select %(mark)s || '-web', '',"
+    " %(mark)s || ' new', null, %(mark)s || '-order.new', '{}'",
+    "accept_events.p_items": "select "
+    + ITEMS.format(
+        "'channel', e.channel, 'session_id', e.session_id, 'type', e.event_type, 'payload',"
+        " e.payload, 'provider_event_id', e.provider_event_id"
+    )
+    + " as p_items from bpm_core.event e where e.tenant_id = %(tenant)s order by e.id",
+    "dispatch_event.p_decision": "select jsonb_build_object('action', 'Attach',"
+    " 'process_instance_ids', jsonb_build_array(p.id))::text as p_decision"
+    " from bpm_core.process_instance p where p.tenant_id = %(tenant)s and p.status = 'Running'"
+    " union all select jsonb_build_object('action', 'Attach', 'task_ids',"
+    " jsonb_build_array(t.id))::text from bpm_core.task_instance t"
+    " where t.tenant_id = %(tenant)s and t.state = 'Executing'"
+    " union all select jsonb_build_object('action', 'StartProcess', 'process_code', %(mark)s ||"
+    " '-line')::text union all select jsonb_build_object('action', 'Correlate', 'message_name',"
+    " %(mark)s || '-paid', 'correlation_key', %(mark)s || ' case 4')::text",
+    "set_routing_rule.p_code": "select r.code as p_code, r.event_type as p_event_type,"
+    " r.action as p_action, r.process_code as p_process_code from bpm_core.routing_rule r"
+    " where r.tenant_id = %(tenant)s",
+    "delete_routing_rule.p_code": "select r.code as p_code from bpm_core.routing_rule r"
+    " where r.tenant_id = %(tenant)s",
+    "open_case.p_business_key": "select c.business_key as p_business_key"
+    " from bpm_core.business_case c where c.tenant_id = %(tenant)s order by c.created_at desc",
+    "close_case.p_business_key": "select c.business_key as p_business_key"
+    " from bpm_core.business_case c where c.tenant_id = %(tenant)s order by c.created_at desc",
+    "p_subject_key": "select s.subject_type as p_subject_type, s.subject_key as p_subject_key"
+    " from bpm_core.subject s where s.tenant_id = %(tenant)s",
+    "p_evidence": "select "
+    + ITEMS.format("'object_key', e.object_key, 'sha256', encode(e.sha256, 'hex')")
+    + " as p_evidence from bpm_core.evidence e"
+    " where e.tenant_id = %(tenant)s and e.purged_at is null order by e.id limit 2",
+    "p_facts": "select "
+    + ITEMS.format(
+        "'subject_type', s.subject_type, 'subject_key', s.subject_key, 'name', 'n',"
+        " 'value', 1, 'expected_version', 1"
+    )
+    + " as p_facts from bpm_core.subject s where s.tenant_id = %(tenant)s",
+    "p_bindings": "select "
+    + ITEMS.format("'binding_key', 'a', 'workflow', d.code")
+    + " as p_bindings from bpm_core.workflow_definition d where d.tenant_id = %(tenant)s"
+    " and d.code like '%%-flow'",
+    "p_owner_role": "select d.code as p_owner_role from bpm_core.role_definition d"
+    " where d.tenant_id = %(tenant)s and d.code like 'mk%%'",
+    "publish_role.p_code": "select d.code as p_code from bpm_core.role_definition d"
+    " where d.tenant_id = %(tenant)s order by d.code desc",
+    "p_tasks": "select jsonb_build_object(%(mark)s || '-one', d.code)::text as p_tasks"
+    " from bpm_core.task_definition d where d.tenant_id = %(tenant)s and d.code like '%%-one'",
+    "p_channel": "select %(mark)s || '-web' as p_channel",
     "p_after": "select p.id as p_after from bpm_core.process_instance p"
     " where p.tenant_id = %(tenant)s order by p.id limit 1",
     "p_idempotency_key": "select i.key as p_idempotency_key from bpm_core.idempotency_key i"

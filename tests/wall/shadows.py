@@ -146,7 +146,7 @@ def reads(view: str, attacker: Tenant, victim: Tenant) -> dict[str, str]:
         "not ours": f"select * from {v} where tenant_id <> {ours}",
         "function": f"select * from {v} x where wall.leak(x::text)",
         "operator": f"select * from {v} x where x::text operator(wall.<<<>>>) ''",
-        "error": f"select * from {v} x where tenant_id = {theirs} and 1 / length(left(x::text, 0)) > 0",
+        "error": f"select * from {v} x where tenant_id = {theirs} and 1/length(left(x::text,0))=1",
         "cast": f"select * from {v} x where tenant_id = {theirs} and (x::text)::int > 0",
         "join": f"select x.* from {v} x join {v} y on y.tenant_id = {theirs}",
         "count": f"select count(*) as n from {v} where tenant_id <> {ours} having count(*) > 0",

@@ -26,9 +26,6 @@ EMPTY: dict[str, str] = {
     # table of bpm_core -> why no tenant of the wall has a row in it
     "approval_vote": "no function writes it yet",
     "multi_instance_part": "only of lists longer than 64",
-    "result_evidence": "no public function writes it yet",
-    "subject": "no public function writes it yet",
-    "fact": "no public function writes it yet",
 }
 
 
@@ -91,9 +88,13 @@ class Builder:
     def complete(self, kind: str) -> None:
         """Claim and complete one."""
         (task,) = self.claim(kind)
+        m = self.tenant.mark
         self.call(
             "complete_task", task_id=task["task_id"], fencing_token=task["fencing_token"],
-            variables={"result": f"{self.tenant.mark} result"},
+            variables={"result": f"{m} result"},
+            evidence=[proof(m, f"{kind} photo")],
+            facts=[{"subject_type": f"{m}-parcel", "subject_key": f"{m} 1", "name": f"{m} weight",
+                    "value": f"{m} heavy", "evidence": [0]}],
         )  # fmt: skip
 
     def start(self, code: str, key: str) -> Row:
@@ -132,6 +133,7 @@ def fill(b: Builder) -> None:
     people(b, m, started)
     work(b, m)
     record(b, m)
+    intake(b, m)
     delivery(b, m)
     lines(b, m)
     messages(b, m)
@@ -153,6 +155,16 @@ def catalog(b: Builder, m: str) -> None:
         "register_destination", code=f"{m}-courier", kind="http", secret_ref="env:WALL_SECRET",
         config={"url": f"http://{m}.example/"},
     )  # fmt: skip
+    b.call("publish_role", code=f"{m}-role", definition={"responsibilities": [m]})
+    b.call("publish_workflow", code=f"{m}-flow", xml=drawings.line(m), owner_role=f"{m}-role")
+    b.call(
+        "publish_process",
+        code=f"{m}-both",
+        bindings=[
+            {"binding_key": f"{m}-first", "workflow": f"{m}-flow"},
+            {"binding_key": f"{m}-then", "workflow": f"{m}-flow", "depends_on": [f"{m}-first"]},
+        ],
+    )
     for kind in ("work", "one"):
         b.call("publish_task", task_type=f"{m}-{kind}", max_attempts=2, backoff="1 second")
     for xml in (
@@ -191,14 +203,42 @@ def work(b: Builder, m: str) -> None:
         b.claim(kind)
 
 
+def proof(m: str, word: str) -> Row:
+    """One piece of evidence."""
+    content = hashlib.sha256(f"{m} {word}".encode()).hexdigest()
+    return {"object_key": f"{m}-{word}", "sha256": content, "mime": "text/plain", "size_bytes": 7}
+
+
+def intake(b: Builder, m: str) -> None:
+    """Events in every state but Failed, a rule, a case."""
+    b.call("set_routing_rule", code=f"{m}-rule", event_type=f"{m}-order.*", action="StartProcess",
+           process_code=f"{m}-line", condition="${payload.amount > 0}")  # fmt: skip
+    task = b.look("task", "state = 'Executing'", "task_id")[0]
+    decisions: tuple[Row | None, ...] = (
+        {"action": "StartProcess", "process_code": f"{m}-line", "business_key": f"{m} ordered"},
+        {"action": "Attach", "process_instance_ids": [str(task["process_instance_id"])],
+         "task_ids": [str(task["task_id"])]},
+        {"action": "Ignore"},
+        None,
+    )  # fmt: skip
+    for n, decision in enumerate(decisions):
+        (event,) = b.call(
+            "accept_event", channel=f"{m}-web", provider_event_id=f"{m} event {n}",
+            type=f"{m}-order.new", payload={"key": f"{m} ordered {n}", "amount": 1},
+            thread_id=f"{m} thread {n}", evidence=[proof(m, f"mail {n}")],
+        )  # fmt: skip
+        if decision is not None:
+            b.call("dispatch_event", event_id=event["event_id"], decision=decision, reason=m)
+    b.call("open_case", business_key=f"{m} case")
+
+
 def record(b: Builder, m: str) -> None:
     """Evidence: free, attached to a task, purged."""
     task = b.look("task", "state = 'Executing'", "task_id")[0]
     for n, word in enumerate(("photo", "letter", "gone")):
         (kept,) = b.call(
             "attach_evidence", task_id=task["task_id"] if n == 1 else None,
-            items=[{"object_key": f"{m}-{word}", "sha256": hashlib.sha256(m.encode()).hexdigest(),
-                    "mime": "text/plain", "size_bytes": n}],
+            items=[proof(m, word)],
         )  # fmt: skip
     b.call("purge_evidence", evidence_id=kept["evidence_id"], reason=m)
 
@@ -219,7 +259,7 @@ def lines(b: Builder, m: str) -> None:
     done, cancelled, requeued, discarded, resolved = (
         b.start("line", f"line {n}") for n in range(5)
     )
-    for task in b.claim("one", 5):
+    for task in b.claim("one", 10):
         if task["process_instance_id"] == done["process_instance_id"]:
             b.call("complete_task", task_id=task["task_id"], fencing_token=task["fencing_token"])
         elif task["process_instance_id"] in (
