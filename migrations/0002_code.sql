@@ -8128,7 +8128,7 @@ end
 $$;
 
 -- from 40_flow/apply_inbox_rows.sql
--- Under the instance locks: what each kind of inbox row does.
+-- Under the locks of their targets: what each kind of inbox row does.
 -- Writes:   what the functions named write.
 create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -8160,6 +8160,10 @@ begin
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('Recheck', 'WorkflowEnded'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_siblings(p_tenant_id, v_some);
   end if;
 end
 $$;
@@ -8233,6 +8237,31 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_siblings.sql
+-- Under the locks of their targets: what workflows of several have to tell their process, and it them.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_siblings(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'Recheck');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.recheck_conditions(p_tenant_id, array(select r.target_id from unnest(v_some) r));
+  end if;
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'WorkflowEnded' order by r.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_workflow_ends(p_tenant_id, v_some);
+  end if;
+end
+$$;
+
 -- from 40_flow/apply_signals.sql
 -- Under the instance locks: hands signals to the waits they were sent to. The payload is patched into the variables, the token goes on. A wait
 -- that closed meanwhile gets nothing; that of a boundary event that does not interrupt stays open.
@@ -8281,6 +8310,36 @@ begin
     returning d.wait)
   select array_agg(p.wait) into v_met from patched p;
   perform bpm_core.leave_by_waits(v_met);
+end
+$$;
+
+-- from 40_flow/apply_workflow_ends.sql
+-- Under the locks of the processes: workflows of several have ended. In the order in which they ended their variables become those of the process; then what
+-- waited for them begins, and where nothing is left the process is Completed. One that failed fails its process, one that was cancelled by itself cancels
+-- it, and the others are cancelled. A process that has ended hears nothing any more; what it has heard before it does not hear again.
+-- Writes:   process_instance, inbox, history_event, and what begin_workflows and the paths ahead write.
+create or replace function bpm_core.apply_workflow_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_starts  bpm_core.start[];
+  v_leaving bpm_core.moving[];
+begin
+  perform bpm_core.stop_processes(p_tenant_id, array(select r from unnest(p_rows) r where r.payload ->> 'status' in ('Failed', 'Cancelled')), v_now);
+  perform bpm_core.pass_variables(p_tenant_id, p_rows, v_now);
+  v_starts := array(
+    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object('process_instance_id', k.id))
+      from (select distinct r.target_id as id from unnest(p_rows) r) k);
+  v_leaving := bpm_core.begin_workflows(p_tenant_id, v_starts, false, null, v_now);
+  if cardinality(v_leaving) > 0 then
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
 end
 $$;
 
@@ -8386,12 +8445,14 @@ declare
   v_leaving bpm_core.moving[];
 begin
   v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables));
+  if p_start.is_several is not true then
+    update bpm_core.workflow_instance w
+       set variables = p_variables
+     where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+    values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
+            jsonb_build_object('variables', p_variables));
+  end if;
   perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
     jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
   if p_node_id is null then
@@ -8456,6 +8517,38 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_workflows.sql
+-- Begins what may begin in processes of several workflows, round after round: what is skipped has ended, so that others may begin; a process all of whose
+-- workflows have ended is Completed.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   as insert_workflows and end_processes. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.begin_workflows(p_tenant_id text, p_starts bpm_core.start[], p_first boolean, p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_first   boolean := p_first;
+  v_due     bpm_core.due_binding[];
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+begin
+  loop
+    v_due := bpm_core.due_bindings(p_tenant_id, p_starts, v_first);
+    v_first := false;
+    if cardinality(v_due) > 0 then
+      v_leaving := v_leaving || bpm_core.insert_workflows(p_tenant_id, v_due, p_actor, p_now);
+    end if;
+    exit when not exists (select from unnest(v_due) d where d.fate = 'Skip');
+  end loop;
+  perform bpm_core.complete_processes(p_tenant_id, array(select s.process_instance_id from unnest(p_starts) s), p_now);
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/blocks_join.sql
 -- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
 create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
@@ -8511,7 +8604,7 @@ end
 $$;
 
 -- from 40_flow/bury_inbox.sql
--- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped; that of a process at the workflow it hears of. Resolving the incident puts the row back (revive_inbox).
 -- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
 create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
@@ -8525,7 +8618,8 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with poison as materialized (
-    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+    select case when r.target_kind <> 'WorkflowInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
+           bpm_core.new_id() as incident_id from unnest(p_rows) r),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
     select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
@@ -8545,7 +8639,7 @@ $$;
 -- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
 -- Returns:  no row when there is none that can be started.
 create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8599,7 +8693,7 @@ $$;
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
 -- Raises:   BP403, BP404, BP422 reason too long.
--- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
+-- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process; one of several workflows itself.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
 language plpgsql volatile security definer
@@ -8623,7 +8717,7 @@ begin
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
-  if cardinality(v_instances) > 0 then
+  if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
   end if;
@@ -8656,6 +8750,49 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'ScopeCancelled', c.host_token_id, c.node_id, jsonb_build_object('scope', c.id)
     from cancelled c;
+end
+$$;
+
+-- from 40_flow/cancel_several.sql
+-- Under the locks of it and all its workflows: a process of several ends as Cancelled at once, so that nothing begins any more. Its workflows are cancelled
+-- by the caller.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or had ended. Writes: process_instance, history_event, inbox.
+create or replace function bpm_core.cancel_several(p_tenant_id text, p_process_instance_id uuid, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (
+       select from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended')) then
+    return false;
+  end if;
+  perform bpm_core.end_processes(p_tenant_id, array[p_process_instance_id], array[bpm_core.first_workflow(p_tenant_id, p_process_instance_id)], 'Cancelled', bpm_core.now(), p_actor);
+  perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  return true;
+end
+$$;
+
+-- from 40_flow/cancel_workflows.sql
+-- Cancels what still runs in a process of several that has ended: through the inbox, each under its own lock. What they have called follows then.
+-- p_by: the workflow instance whose end this follows; null: nobody's. Writes: inbox.
+create or replace function bpm_core.cancel_workflows(p_tenant_id text, p_process_instance_id uuid, p_by uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
+    from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
 end
 $$;
 
@@ -8695,11 +8832,11 @@ end
 $$;
 
 -- from 40_flow/check_expected.sql
--- Are some variables, as a place sees them, what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Are some variables what a caller expects? Missing and null are the same. Call it under the lock of the instance.
 -- Raises:   BP409 names those that are not. BP422 p_expected is no object.
-create or replace function bpm_core.check_expected(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_expected jsonb)
+create or replace function bpm_core.check_expected(p_variables jsonb, p_expected jsonb)
 returns void
-language plpgsql stable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
@@ -8714,9 +8851,8 @@ begin
     perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
   end if;
   select string_agg(e.key, ', ' order by e.key) into v_names
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
-   cross join lateral jsonb_each(p_expected) e
-   where coalesce(v.variables -> e.key, 'null') <> e.value;
+    from jsonb_each(p_expected) e
+   where coalesce(p_variables -> e.key, 'null') <> e.value;
   if v_names is not null then
     perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
   end if;
@@ -9056,7 +9192,8 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token but a scope: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there. That of a workflow that has not begun goes with its instance,
+-- for which p_hosts has a row without a token.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -9075,7 +9212,8 @@ begin
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
      where i.tenant_id = h.tenant_id and i.state = 'Open'
-       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text
+            or h.token_id is null and i.code in ('StartUndecidable', 'WorkflowNotStartable'))),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -9264,6 +9402,35 @@ begin
      set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
     from unnest(p_items) i
    where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
+end
+$$;
+
+-- from 40_flow/complete_processes.sql
+-- Ends processes of several workflows as Completed where the last of these has ended.
+-- Writes:   process_instance, history_event (at the workflow that was the last). The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.complete_processes(p_tenant_id text, p_processes uuid[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.end_processes(p_tenant_id, array_agg(p.id), array_agg(w.id), 'Completed', p_now)
+     from unnest(p_processes) k(id)
+    cross join lateral (
+      select p.id, p.status, p.ended_bindings[cardinality(p.ended_bindings)] as last_key, cardinality(p.ended_bindings) as ended, p.process_version_id
+        from bpm_core.process_instance p
+       where p.tenant_id = p_tenant_id and p.id = k.id
+      offset 0) p
+    cross join lateral (select count(*) as bindings from bpm_core.process_workflow_binding b
+                         where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+    cross join lateral (
+      select w.id, w.tenant_id from bpm_core.workflow_instance w
+       where w.process_instance_id = p.id and w.binding_key = p.last_key and w.trigger_key = '' offset 0) w
+   where p.status = 'Running' and p.ended = b.bindings and w.tenant_id = p_tenant_id
+  having count(*) > 0;
 end
 $$;
 
@@ -9734,7 +9901,7 @@ begin
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
   if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
-     or bpm_core.redo_scope_outputs(p_incident) then
+     or bpm_core.redo_scope_outputs(p_incident) or bpm_core.redo_start(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -9842,6 +10009,50 @@ begin
 end
 $$;
 
+-- from 40_flow/due_bindings.sql
+-- The workflows of processes of several whose turn has come: not begun, and all they depend on has ended. What becomes of each its start condition says.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  due_binding[], per process in order of position. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.due_bindings(p_tenant_id text, p_starts bpm_core.start[], p_first boolean)
+returns bpm_core.due_binding[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row(s.process_instance_id, (b.binding).binding_key, (b.binding).position, (b.binding).workflow_version_id, v.owner_role_version_id,
+               case when f.is_first then s.workflow_instance_id else bpm_core.new_id() end,
+               case when f.is_first then s.token_id else bpm_core.new_id() end,
+               n.node_id, t.fate, t.code, t.message, t.detail, case when f.is_first then s.cause end)::bpm_core.due_binding
+      from unnest(p_starts) s
+     cross join lateral (
+       select p.process_version_id, p.status, p.variables, p.ended_bindings
+         from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = s.process_instance_id
+       offset 0) p
+     cross join lateral (
+       select q.binding, row_number() over (order by (q.binding).position) as place
+         from (select b as binding from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) q
+        where (q.binding).depends_on <@ (p.ended_bindings collate "C")
+          and not exists (
+            select from (select w.tenant_id from bpm_core.workflow_instance w
+                          where w.process_instance_id = s.process_instance_id and w.binding_key = (q.binding).binding_key and w.trigger_key = '' offset 0) w
+             where w.tenant_id = p_tenant_id)) b
+     cross join lateral (select p_first and b.place = 1 as is_first) f
+     cross join lateral (select v.owner_role_version_id from bpm_core.workflow_version v
+                          where v.tenant_id = p_tenant_id and v.id = (b.binding).workflow_version_id offset 0) v
+     cross join lateral (
+       select coalesce(case when f.is_first then s.start_node_id end, bpm_core.plain_start(p_tenant_id, (b.binding).workflow_version_id)) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(b.binding, n.node_id, p.variables) t
+     where p.status = 'Running'
+     order by s.item, s.process_instance_id, (b.binding).position);
+end
+$$;
+
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
@@ -9896,8 +10107,8 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
--- caller hears of it.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it is one of several,
+-- the process hears of it, where it was called, its caller does.
 -- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
@@ -9911,13 +10122,15 @@ as $$
 declare
   v_processes uuid[];
   v_called    uuid[];
+  v_several   uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
-    into v_processes, v_called
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
+         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
+    into v_processes, v_called, v_several
     from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
    cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
@@ -9931,6 +10144,33 @@ begin
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;
+  if v_several is not null then
+    perform bpm_core.tell_processes(p_tenant_id, v_several, p_status);
+  end if;
+end
+$$;
+
+-- from 40_flow/end_processes.sql
+-- Ends processes of several workflows. What ends them is decided by the caller.
+-- p_workflows: of each process the workflow instance whose history tells of it. Writes: process_instance, history_event. The processes are locked.
+create or replace function bpm_core.end_processes(
+  p_tenant_id text, p_processes uuid[], p_workflows uuid[], p_status bpm_core.process_status, p_at timestamptz, p_actor text default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, e.workflow_id, p_at, 'ProcessEnded', p.status::text, p_status::text, p_actor, jsonb_build_object('process', e.id)
+    from unnest(p_processes, p_workflows) e(id, workflow_id)
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = e.id offset 0) p;
+  update bpm_core.process_instance p
+     set status = p_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
+    from (select p_tenant_id as tenant_id, e.id from unnest(p_processes) e(id) offset 0) e
+   where p.tenant_id = e.tenant_id and p.id = e.id;
 end
 $$;
 
@@ -11334,6 +11574,32 @@ begin
 end
 $$;
 
+-- from 40_flow/first_workflow.sql
+-- The workflow instance of a process that is meant where only one can be: its only one; of several the one that began first, in whose history stands what
+-- concerns the process as a whole.
+-- Returns:  uuid.
+create or replace function bpm_core.first_workflow(p_tenant_id text, p_process_instance_id uuid)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select w.id
+      from (select w.tenant_id, w.id, w.binding_key, w.created_at, w.parent_token_id from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select p.process_version_id from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = p_process_instance_id offset 0) p
+      left join lateral (select b.position from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+     where w.tenant_id = p_tenant_id and w.parent_token_id is null
+     order by w.created_at, b.position
+     limit 1);
+end
+$$;
+
 -- from 40_flow/follow_catch.sql
 -- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
 -- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
@@ -11580,7 +11846,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, workflows (all of them; of several those too that have not begun, without an id), tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -11600,16 +11866,18 @@ begin
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
-              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
+           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
          || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
 end
 $$;
 
 -- from 40_flow/get_variables.sql
--- The variables of a process instance as its steps see them: those of the process, over them those of its workflows.
+-- The variables of a process instance as its steps see them: those of the process, over them those of its workflow. Of a process of several workflows those of
+-- the process alone, which is what its next workflows and their start conditions see; p_workflow_instance_id names one of them, or a called one, instead.
 -- Returns:  jsonb object.
--- Raises:   BP403, BP404.
-create or replace function bpm.get_variables(p_process_instance_id uuid, p_tenant_id text default '')
+-- Raises:   BP403, BP404 no such process instance, or no such workflow instance in it.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -11619,10 +11887,15 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  if p_workflow_instance_id <> all (v_workflows) then
+    perform bpm_core.fail('BP404', format('There is no workflow instance %s in process instance %s.', p_workflow_instance_id, p_process_instance_id), null,
+      'The view bpm.workflow lists them.');
+  end if;
   return (
-    select p.variables || w.variables
+    select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
+                else coalesce(w.inputs, p.variables) || w.variables end
       from bpm_core.process_instance p
-      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = v_workflows[1]
+      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
      where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
 end
 $$;
@@ -11794,10 +12067,10 @@ end
 $$;
 
 -- from 40_flow/insert_starts.sql
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
--- A business case that was closed is open again.
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -11808,6 +12081,7 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_several bpm_core.start[];
   v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
@@ -11819,31 +12093,82 @@ begin
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
-    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
-    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
+                                           ended_bindings)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now,
+           case when b.is_several then '{}'::text[] end
       from born b),
   workflow as (
     insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
     select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   placed as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
     select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
-      from born b)
+      from born b
+     where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item),
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+         array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
+                       null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_closed
+    into v_leaving, v_several, v_closed
     from born b;
+  if v_several is not null then
+    v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
+  end if;
   if v_closed is not null then
     perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/insert_workflows.sql
+-- Creates the workflow instances of bindings whose turn has come: with their first token; skipped, which counts as ended; or without a token and with an
+-- incident where that cannot be decided, whose resolution decides it again.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   workflow_instance, token, process_instance (ended_bindings), incident, history_event. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.insert_workflows(p_tenant_id text, p_due bpm_core.due_binding[], p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, ends_process, status, live_tokens,
+                                          created_at, ended_at)
+  select p_tenant_id, d.workflow_instance_id, d.process_instance_id, d.workflow_version_id, d.role_version_id, d.binding_key, false,
+         case d.fate when 'Skip' then 'Skipped' else 'Running' end::bpm_core.workflow_status, (d.fate = 'Begin')::integer, p_now, case d.fate when 'Skip' then p_now end
+    from unnest(p_due) d;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select p_tenant_id, d.token_id, d.workflow_instance_id, d.start_node_id, 'Waiting', p_now
+    from unnest(p_due) d
+   where d.fate = 'Begin';
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
+  select p_tenant_id, d.workflow_instance_id, p_now, case d.fate when 'Skip' then 'InstanceSkipped' else 'InstanceStarted' end::bpm_core.history_kind,
+         case d.fate when 'Begin' then d.token_id end, case d.fate when 'Begin' then d.start_node_id end, case d.fate when 'Skip' then 'Skipped' else 'Running' end, p_actor,
+         jsonb_build_object('workflow_version', d.workflow_version_id, 'binding', d.binding_key) || coalesce(d.cause, '{}')
+    from unnest(p_due) d;
+  update bpm_core.process_instance p
+     set ended_bindings = p.ended_bindings || k.keys
+    from (select p_tenant_id as tenant_id, d.process_instance_id, array_agg(d.binding_key order by d.position) as keys
+            from unnest(p_due) d where d.fate = 'Skip' group by d.process_instance_id offset 0) k
+   where p.tenant_id = k.tenant_id and p.id = k.process_instance_id;
+  perform bpm_core.stop_starts(p_tenant_id, array(select d from unnest(p_due) d where d.fate = 'Stop'), p_now);
+  return array(
+    select row(p_tenant_id, d.workflow_instance_id, d.workflow_version_id, bpm_core.root_scope(), d.token_id, d.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_due) d
+     where d.fate = 'Begin');
 end
 $$;
 
@@ -11972,6 +12297,41 @@ begin
                bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
       from weighed w
      order by w.ord);
+end
+$$;
+
+-- from 40_flow/judge_start.sql
+-- What becomes of a workflow of several when its turn comes: its start condition over the process variables says so. What cannot be decided is never taken
+-- as false (law 6).
+-- p_node_id: its plain start event, if it has one.
+-- Returns:  fate Begin, Skip or Stop; of the last the incident: code StartUndecidable or WorkflowNotStartable, message, detail with the values seen.
+create or replace function bpm_core.judge_start(
+  p_binding bpm_core.process_workflow_binding, p_node_id text, p_variables jsonb, out fate text, out code text, out message text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_verdict boolean := true;
+begin
+  if p_binding.start_condition is not null then
+    v_verdict := jsonb_path_match(p_variables, p_binding.start_condition, '{}', true);
+  elsif p_binding.start_tree is not null then
+    v_verdict := bpm_core.evaluate_condition(p_binding.start_tree, p_variables);
+  end if;
+  fate := case when not v_verdict then 'Skip' when v_verdict and p_node_id is not null then 'Begin' else 'Stop' end;
+  if v_verdict is null then
+    code := 'StartUndecidable';
+    message := format('Workflow %s: the condition %s of its start cannot be decided.', p_binding.binding_key, p_binding.start_source);
+    detail := jsonb_build_object('binding', p_binding.binding_key, 'condition', p_binding.start_source,
+                                 'seen', bpm_core.describe_condition(p_binding.start_source, p_variables));
+  elsif fate = 'Stop' then
+    code := 'WorkflowNotStartable';
+    message := format('Workflow %s has no plain start event, so it can only be the first of its process.', p_binding.binding_key);
+    detail := jsonb_build_object('binding', p_binding.binding_key);
+  end if;
 end
 $$;
 
@@ -12282,6 +12642,43 @@ begin
 end
 $$;
 
+-- from 40_flow/list_workflows.sql
+-- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- Returns:  jsonb array of at most p_limit objects.
+create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+      from (
+        select row_number() over (order by x.called, x.position, x.id) as n, x.item
+          from (
+            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
+                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
+              from bpm.workflow w
+             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+            union all
+            select null, false, b.position,
+                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
+                                      'start_condition', b.start_source, 'status', null)
+              from bpm_core.process_instance p
+              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
+              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
+               and not exists (select from bpm_core.workflow_instance w
+                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
+         order by n
+         limit p_limit) l);
+end
+$$;
+
 -- from 40_flow/local_names.sql
 -- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
 -- Returns:  jsonb: {} or {"local": [names]}.
@@ -12333,9 +12730,10 @@ end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin. A process of
+-- several is locked right behind them, since the workflows that depend on others begin under its lock: whoever holds it waits for no instance.
 -- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
--- Locks:    workflow_instance.
+-- Locks:    workflow_instance; of a process of several then process_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -12347,8 +12745,10 @@ as $$
 declare
   v_locked uuid[] := array[]::uuid[];
   v_more   uuid[];
+  v_wide   boolean;
 begin
-  if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
+  select p.ended_bindings is not null into v_wide from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
   loop
@@ -12356,6 +12756,11 @@ begin
       select w.id
         from bpm_core.workflow_instance w
        where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    if cardinality(v_more) = 0 and v_wide then
+      perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+      v_wide := false;
+      continue;
+    end if;
     exit when cardinality(v_more) = 0;
     -- Locks are waited for once (law 1); a later one is only tried.
     if v_locked = '{}' then
@@ -13147,7 +13552,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; one of the two runs several workflows; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -13160,7 +13565,7 @@ declare
   r_process record;
   v_target  bpm_core.process_version;
 begin
-  select p.status, d.id as definition_id, d.code into r_process
+  select p.status, p.ended_bindings is not null as is_several, d.id as definition_id, d.code into r_process
     from bpm_core.process_instance p
     join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
     join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
@@ -13175,6 +13580,12 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
+  elsif r_process.is_several or (
+        select bool_or(b.binding_key <> 'main' or b.start_source is not null)
+          from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = v_target.id) then
+    perform bpm_core.fail('BP422', format('Process %s runs several workflows%s; instances of such are not moved to another version.', r_process.code,
+                                          case when r_process.is_several then '' else format(' in version %s', p_to_version) end), null,
+      'Let it end, or cancel it and start the new version.');
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -13312,7 +13723,7 @@ $$;
 
 -- from 40_flow/next_inbox_rows.sql
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
--- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- which are applied as a set; of a process all ends of its workflows. Sweeps wait for nobody. Rows set aside are left out.
 -- Returns:  inbox[].
 create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
 returns bpm_core.inbox[]
@@ -13327,7 +13738,7 @@ begin
     select q.row
       from (select i::bpm_core.inbox as row,
                    row_number() over line as n,
-                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+                   bool_and(i.kind = 'WorkflowEnded' or i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
               from unnest(p_rows) k(id)
              cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
              where i.available_at < 'infinity'
@@ -13984,8 +14395,8 @@ end
 $$;
 
 -- from 40_flow/park_inbox.sql
--- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
--- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Sets inbox rows of suspended instances and processes aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The targets are locked.
 -- Returns:  integer, how many. Writes: inbox.
 create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -14001,9 +14412,12 @@ begin
   v_waiting := array(
     select i.id
       from unnest(p_rows) k(id)
-     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
-     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     cross join lateral (select case i.target_kind when 'WorkflowInstance' then (
+                                  select w.status::text from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id)
+                                else (select p.status::text from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.target_id) end as status
+                         offset 0) w
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
@@ -14116,7 +14530,7 @@ begin
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
                case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end, null)::bpm_core.start
+                    else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
       left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
@@ -14169,6 +14583,85 @@ begin
     perform bpm_core.repeat_timers(v_missed, p_now);
   end if;
   return coalesce(cardinality(v_missed), 0);
+end
+$$;
+
+-- from 40_flow/pass_variables.sql
+-- Under the locks of the processes: workflows of several have ended well. Their variables become those of the process, in the order of their ends, the later
+-- winning; other workflows of the process that wait for conditions ask them again. What a process has heard of already it does not hear again.
+-- Writes:   process_instance, history_event (of the workflow that ended), inbox.
+create or replace function bpm_core.pass_variables(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_passed uuid[];
+begin
+  with ended as materialized (
+    select r.id as row_id, w.process_instance_id, w.id, w.binding_key, case w.status when 'Completed' then w.variables else '{}' end as variables
+      from unnest(p_rows) r
+     cross join lateral (select w.* from bpm_core.workflow_instance w
+                          where w.tenant_id = p_tenant_id and w.id = (r.payload ->> 'workflow')::uuid offset 0) w
+     cross join lateral (select p.status, p.ended_bindings from bpm_core.process_instance p
+                          where p.tenant_id = p_tenant_id and p.id = w.process_instance_id offset 0) p
+     where p.status = 'Running' and w.status in ('Completed', 'Skipped') and w.binding_key <> all (p.ended_bindings collate "C")),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, e.id, p_now, 'VariablesPassed', jsonb_build_object('process_variables', e.variables)
+      from ended e
+     where e.variables <> '{}'
+     order by e.row_id),
+  patched as (
+    update bpm_core.process_instance p
+       set variables = p.variables || m.variables, ended_bindings = p.ended_bindings || m.keys, version = p.version + 1, updated_at = p_now
+      from (select p_tenant_id as tenant_id, e.process_instance_id, bpm_core.jsonb_merge(e.variables order by e.row_id) as variables,
+                   array_agg(e.binding_key order by e.row_id) as keys
+              from ended e group by e.process_instance_id offset 0) m
+     where p.tenant_id = m.tenant_id and p.id = m.process_instance_id)
+  select array_agg(distinct e.process_instance_id) into v_passed from ended e where e.variables <> '{}';
+  if v_passed is not null then
+    perform bpm_core.recheck_workflows(p_tenant_id, v_passed);
+  end if;
+end
+$$;
+
+-- from 40_flow/patch_process.sql
+-- Under the locks of it and all its workflows: patches the variables of a process of several by hand. History tells of it at the workflow that began first;
+-- workflows that wait for conditions ask them again.
+-- p_expected: as of bpm.set_variables.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or has ended. Raises: BP409 a variable is not as expected. Writes: process_instance, history_event, audit_event, inbox.
+create or replace function bpm_core.patch_process(p_tenant_id text, p_process_instance_id uuid, p_variables jsonb, p_expected jsonb, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if p_expected is not null then
+    perform bpm_core.check_expected(
+      (select p.variables from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id), p_expected);
+  end if;
+  update bpm_core.process_instance p
+     set variables = p.variables || p_variables, version = p.version + 1, updated_at = v_now
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), v_now, 'VariablesSet', p_actor,
+          jsonb_build_object('process_variables', p_variables));
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
+    jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(p_variables) k(name))));
+  perform bpm_core.recheck_workflows(p_tenant_id, array[p_process_instance_id]);
+  return true;
 end
 $$;
 
@@ -14279,6 +14772,30 @@ begin
 end
 $$;
 
+-- from 40_flow/place_first_token.sql
+-- Puts the first token into a workflow instance that had none yet. The instance is locked.
+-- Returns:  moving, leaving the start event. Writes: token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.place_first_token(p_tenant_id text, p_due bpm_core.due_binding, p_actor text, p_now timestamptz)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  values (p_tenant_id, p_due.token_id, p_due.workflow_instance_id, p_due.start_node_id, 'Waiting', p_now);
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens + 1
+   where w.tenant_id = p_tenant_id and w.id = p_due.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor)
+  values (p_tenant_id, p_due.workflow_instance_id, p_now, 'TokenBorn', p_due.token_id, p_due.start_node_id, p_actor);
+  return row(p_tenant_id, p_due.workflow_instance_id, p_due.workflow_version_id, bpm_core.root_scope(), p_due.token_id, p_due.start_node_id, null,
+             null)::bpm_core.moving;
+end
+$$;
+
 -- from 40_flow/place_of.sql
 -- Where a live token of a process is: its workflow instance and the scope it is in; the host of an open scope counts as inside that, for what is wrong
 -- there is mostly about what the scope declares.
@@ -14334,6 +14851,26 @@ begin
      set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
   perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
+end
+$$;
+
+-- from 40_flow/plain_start.sql
+-- The plain start event of a workflow version.
+-- Returns:  text, its id; null when it has none.
+create or replace function bpm_core.plain_start(p_tenant_id text, p_version_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select n.node_id
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id = p_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
+     limit 1);
 end
 $$;
 
@@ -14426,11 +14963,12 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when s.is_several then 'CalledProcessOfSeveral' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
                       then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when s.is_several then format('Call activity %s calls %s, a process of several workflows; only one of a single workflow can be called.', h.node_id, c.code)
                     when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
                jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
              )::bpm_core.call
@@ -14608,6 +15146,28 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_workflows.sql
+-- The variables of processes have changed: their workflows that run and may wait for conditions ask them again, through the inbox, each under its own lock.
+-- Writes:   inbox.
+create or replace function bpm_core.recheck_workflows(p_tenant_id text, p_processes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Recheck', '{}', bpm_core.now()
+    from unnest(p_processes) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status, w.workflow_version_id, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.process_instance_id = k.id offset 0) w
+   cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+end
+$$;
+
 -- from 40_flow/redo_scope_outputs.sql
 -- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
 -- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
@@ -14644,6 +15204,48 @@ begin
             jsonb_build_object('scope', p_incident.detail ->> 'ended'));
     perform bpm_core.advance_isolated(v_leaving);
   end if;
+  return true;
+end
+$$;
+
+-- from 40_flow/redo_start.sql
+-- Decides again about a workflow of several that could neither begin nor be skipped, over the process variables as they are now. Its instance is locked.
+-- Returns:  boolean: whether the incident was about that. If it still cannot be decided there is a new one.
+-- Writes:   token, workflow_instance, history_event, incident, inbox, and what the path ahead writes.
+create or replace function bpm_core.redo_start(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+  v_due bpm_core.due_binding;
+begin
+  if p_incident.code not in ('StartUndecidable', 'WorkflowNotStartable') or p_incident.token_id is not null then
+    return false;
+  end if;
+  v_due := (
+    select row(w.process_instance_id, w.binding_key, b.position, w.workflow_version_id, w.role_version_id, w.id, bpm_core.new_id(), n.node_id,
+               j.fate, j.code, j.message, j.detail, null)::bpm_core.due_binding
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.process_version_id, p.variables from bpm_core.process_instance p
+                          where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     cross join lateral (select b.* from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b
+     cross join lateral (select bpm_core.plain_start(w.tenant_id, w.workflow_version_id) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(row(b.*)::bpm_core.process_workflow_binding, n.node_id, p.variables) j
+     where w.tenant_id = p_incident.tenant_id and w.id = p_incident.workflow_instance_id);
+  case v_due.fate
+    when 'Stop' then
+      perform bpm_core.stop_starts(p_incident.tenant_id, array[v_due], v_now);
+    when 'Skip' then
+      perform bpm_core.skip_workflow(p_incident.tenant_id, v_due.workflow_instance_id, p_actor, v_now);
+    else
+      perform bpm_core.advance_isolated(array[bpm_core.place_first_token(p_incident.tenant_id, v_due, p_actor, v_now)]);
+  end case;
   return true;
 end
 $$;
@@ -14780,7 +15382,7 @@ begin
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
     -- One that stops no token (a command that failed after its token went on) may outlive its instance; resolving it is to have seen it.
-    if r_incident.token_id is not null then
+    if r_incident.token_id is not null or r_incident.code in ('StartUndecidable', 'WorkflowNotStartable') then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
@@ -14812,11 +15414,12 @@ $$;
 
 -- from 40_flow/restart_process.sql
 -- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
--- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
+-- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is. A
+-- process of several workflows begins as a whole, with the variables the process had.
 -- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
 -- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
--- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
---           reason too long.
+-- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; a node or a
+--           row of history for a process of several workflows; key or reason too long.
 -- Writes:   as start_processes; history_event, audit_event.
 create or replace function bpm.restart_process(
   p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
@@ -14841,6 +15444,9 @@ begin
     perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
   end if;
   v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
+  if v_start.is_several and num_nonnulls(p_node_id, p_upto) > 0 then
+    perform bpm_core.fail('BP422', format('Process instance %s has several workflows; it is started again as a whole only.', p_process_instance_id));
+  end if;
   if p_idempotency_key is not null then
     v_start.idempotency_key := p_idempotency_key;
     v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
@@ -14850,10 +15456,8 @@ begin
     end if;
   end if;
   if v_start.outcome is null then
-    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
-      select w.id from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
+    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(
+      p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
   select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
@@ -14890,7 +15494,7 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'is_several', r_process.ended_bindings is not null, 'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
              'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
@@ -14901,9 +15505,7 @@ begin
      cross join lateral (select v.definition_id from bpm_core.process_version v
                           where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
      cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
+     where w.tenant_id = p_tenant_id and w.id = bpm_core.first_workflow(p_tenant_id, p_process_instance_id));
   return v_start;
 end
 $$;
@@ -15054,7 +15656,8 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+  values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
+          case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
@@ -15254,10 +15857,10 @@ $$;
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
 -- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
--- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
--- Returns:  jsonb, the variables as they are now, as the token sees them.
+-- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process; where it has several, the process itself.
+-- Returns:  jsonb, the variables as they are now, as the token sees them, or as bpm.get_variables gives them.
 -- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
--- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
+-- Writes:   workflow_instance, process_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
                                               p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
@@ -15284,14 +15887,18 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
     from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
-  if v_instance is null then
+  if v_instance is null and bpm_core.patch_process(p_tenant_id, p_process_instance_id, v_variables, p_expected, v_actor) then
+    return bpm.get_variables(p_process_instance_id, p_tenant_id => p_tenant_id);
+  elsif v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
-  perform bpm_core.check_expected(p_tenant_id, v_instance, v_scope, p_expected);
+  if p_expected is not null then
+    perform bpm_core.check_expected((select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, v_scope) v), p_expected);
+  end if;
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
      set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
@@ -15338,7 +15945,7 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause, s.is_several
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k
@@ -15429,6 +16036,27 @@ begin
   perform bpm_core.advance_isolated(array[v_token]);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
+-- from 40_flow/skip_workflow.sql
+-- Ends a workflow of several that has not begun as Skipped; its process hears of it through the inbox. The instance is locked.
+-- Writes:   workflow_instance, history_event, inbox.
+create or replace function bpm_core.skip_workflow(p_tenant_id text, p_instance_id uuid, p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.workflow_instance w
+     set status = 'Skipped', ended_at = p_now
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor)
+  values (p_tenant_id, p_instance_id, p_now, 'InstanceSkipped', 'Running', 'Skipped', p_actor);
+  perform bpm_core.tell_processes(p_tenant_id, array[p_instance_id], 'Skipped');
 end
 $$;
 
@@ -15549,7 +16177,8 @@ end
 $$;
 
 -- from 40_flow/start_nodes.sql
--- The start events of a process version that wait for something, with what its instances are pinned to.
+-- The start events of a process version that wait for something, with what its instances are pinned to; of one of several workflows those of the first
+-- that begins.
 -- Returns:  one row per event; name is that of the message or signal.
 create or replace function bpm_core.start_nodes(p_tenant_id text, p_process_version_id uuid)
 returns table (node_id text, kind bpm_core.node_kind, name text, timer_kind text, timer_rule text, time_zone text, catch_up text, workflow_version_id uuid, role_version_id uuid)
@@ -15566,7 +16195,7 @@ begin
     from (select b.tenant_id, b.workflow_version_id
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15751,9 +16380,9 @@ $$;
 
 -- from 40_flow/startable_version.sql
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
--- Returns:  no row when there is none.
+-- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -15762,7 +16391,7 @@ set jit = off
 as $$
 begin
   return query
-  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
      select v.tenant_id, v.id
@@ -15771,10 +16400,10 @@ begin
         and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id
+     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
        from bpm_core.process_workflow_binding b
       where b.tenant_id = v.tenant_id and b.process_version_id = v.id
-      order by b.position
+      order by b.depends_on <> '{}', b.position
       limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15803,6 +16432,58 @@ as $$
      where around.tenant_id = p_tenant_id and around.state = 'Open' and n.element = 'startEvent' and n.attached_to is not null
        -- An error ends what is around it, whatever the drawing says.
        and (n.interrupting or n.kind = 'ErrorBoundary'))
+$$;
+
+-- from 40_flow/stop_processes.sql
+-- Under the locks of the processes: a workflow of several has failed, or was cancelled by itself. Its process ends so, too; what else runs in it is cancelled
+-- through the inbox, each under its own lock, and nothing begins any more.
+-- Writes:   process_instance, history_event, inbox.
+create or replace function bpm_core.stop_processes(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_end record;
+begin
+  for r_end in
+    select distinct on (r.target_id) r.target_id as id, (r.payload ->> 'workflow')::uuid as workflow_id, (r.payload ->> 'status')::bpm_core.process_status as status
+      from unnest(p_rows) r
+     cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = r.target_id offset 0) p
+     where p.status = 'Running'
+     order by r.target_id, r.id
+  loop
+    perform bpm_core.end_processes(p_tenant_id, array[r_end.id], array[r_end.workflow_id], r_end.status, p_now);
+    perform bpm_core.cancel_workflows(p_tenant_id, r_end.id, r_end.workflow_id);
+  end loop;
+end
+$$;
+
+-- from 40_flow/stop_starts.sql
+-- Opens the incidents of workflows of several that can neither begin nor be skipped.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.stop_starts(p_tenant_id text, p_due bpm_core.due_binding[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with stopped as materialized (
+    select d.workflow_instance_id, bpm_core.new_id() as incident_id, d.code, d.message, d.detail from unnest(p_due) d),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, s.incident_id, s.workflow_instance_id, s.code, s.message, s.detail, p_now
+      from stopped s)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+  select p_tenant_id, s.workflow_instance_id, p_now, 'IncidentOpened', jsonb_build_object('incident', s.incident_id, 'code', s.code, 'message', s.message)
+    from stopped s;
+end
 $$;
 
 -- from 40_flow/suspend_process.sql
@@ -15945,6 +16626,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_processes.sql
+-- Tells processes of several, through the inbox, that workflows of theirs have ended. One that has ended itself needs not hear it.
+-- Writes:   inbox.
+create or replace function bpm_core.tell_processes(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'ProcessInstance', w.process_instance_id, 'WorkflowEnded',
+         jsonb_build_object('process', w.process_instance_id, 'workflow', w.id, 'binding', w.binding_key, 'status', p_status), bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.binding_key from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+   where p.status in ('Running', 'Suspended');
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -15959,6 +16663,7 @@ as $$
 declare
   v_now   timestamptz := bpm_core.now();
   v_hosts bpm_core.moving[];
+  v_bare  uuid[];
 begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
@@ -15987,6 +16692,11 @@ begin
      cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
+  -- One without a token: a workflow of several that could not begin.
+  v_bare := array(select i.id from unnest(p_instances) i(id) where not exists (select from unnest(v_hosts) h where h.instance_id = i.id));
+  if cardinality(v_bare) > 0 then
+    perform bpm_core.close_incidents(array(select row(p_tenant_id, b.id, null, null, null, null, null, null)::bpm_core.moving from unnest(v_bare) b(id)));
+  end if;
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   -- Messages set aside while it was suspended go back to where they came from.
   perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
@@ -16053,8 +16763,9 @@ end
 $$;
 
 -- from 40_flow/tick_inbox.sql
--- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows.
--- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, then inbox.
+-- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows; then the same with processes of
+-- several workflows, which come after instances in the lock order.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, inbox, process_instance skip locked.
 create or replace function bpm_core.tick_inbox(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -16070,6 +16781,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_others uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -16083,6 +16795,12 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
+    if cardinality(v_others) > 0 then
+      v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
+      v_result.done := v_result.done + bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_locked := v_locked || v_others;
+    end if;
     v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -16309,7 +17027,7 @@ as $$
 $$;
 
 -- from 40_flow/triggered_start.sql
--- A start that nobody called for: of this version at this start event, with fresh ids.
+-- A start that nobody called for: of this version at this start event, with fresh ids. Of a process of several workflows it is the first that begins there.
 -- Returns:  start. The cause goes into history.
 create or replace function bpm_core.triggered_start(p_tenant_id text, p_process_version_id uuid, p_node_id text, p_variables jsonb, p_business_key text, p_cause jsonb)
 returns bpm_core.start
@@ -16330,11 +17048,11 @@ begin
   v_start.workflow_instance_id := bpm_core.new_id();
   v_start.token_id := bpm_core.new_id();
   v_start.cause := p_cause;
-  select b.workflow_version_id, w.owner_role_version_id into v_start.workflow_version_id, v_start.role_version_id
-    from (select b.tenant_id, b.workflow_version_id
+  select b.workflow_version_id, w.owner_role_version_id, b.is_several into v_start.workflow_version_id, v_start.role_version_id, v_start.is_several
+    from (select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w;
@@ -16396,6 +17114,29 @@ begin
          from bpm_core.workflow_instance w
         where w.tenant_id = k.tenant_id and w.id = k.id
           for no key update skip locked) w);
+end
+$$;
+
+-- from 40_flow/try_lock_processes.sql
+-- Locks those of the process instances that nobody holds, in the order of their ids, for the picker of the inbox.
+-- Returns:  the ids locked. Locks: process_instance, for no key update skip locked.
+create or replace function bpm_core.try_lock_processes(p_tenant_id text, p_processes uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_processes) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select p.id
+         from bpm_core.process_instance p
+        where p.tenant_id = k.tenant_id and p.id = k.id
+          for no key update skip locked) p);
 end
 $$;
 
@@ -16461,10 +17202,13 @@ begin
          v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
     from unnest(v_turning) i(id);
   perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if p_to = 'Running' then
+    perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  end if;
   if v_status::text = p_to::text then
     return cardinality(v_turning) > 0;
   end if;
-  -- After tasks and timers in the lock order.
+  -- After tasks and timers in the lock order; one of several workflows is locked already.
   perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
   update bpm_core.process_instance p
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
@@ -16544,7 +17288,7 @@ $$;
 
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
--- Returns:  uuid[], the main one first.
+-- Returns:  uuid[], its only one first; of several those that began first.
 -- Raises:   BP404 no such process instance for this tenant.
 create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_instance_id uuid)
 returns uuid[]
@@ -16561,7 +17305,7 @@ begin
     select w.id
       from bpm_core.workflow_instance w
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-     order by w.binding_key <> 'main', w.id);
+     order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
       jsonb_build_object('process_instance_id', p_process_instance_id), 'The view bpm.instance lists those you may see.');
@@ -21745,6 +22489,104 @@ begin
 end
 $$;
 
+-- from 80_operation/broken_bindings.sql
+-- What does not fit between processes of several workflows, their bindings and the workflow instances these have.
+-- Returns:  rows (invariant, kind, id, rule, seen).
+create or replace function bpm_core.broken_bindings(p_tenant_id text)
+returns table (invariant text, kind text, id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with several as materialized (
+    select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
+  bound as materialized (
+    select p.id as process_id, p.status as process_status, p.ended_bindings, b.binding_key, b.depends_on, b.position,
+           w.id as workflow_id, w.status, w.ends_process, b.binding_key = any (p.ended_bindings collate "C") as has_ended,
+           -- An end that the process has not heard of yet, but will, or would if somebody mended why it cannot.
+           exists (select from bpm_core.inbox i where i.tenant_id = p.tenant_id and i.target_id = p.id and i.payload ->> 'workflow' = w.id::text)
+             or exists (select from bpm_core.incident i
+                         where i.tenant_id = p.tenant_id and i.workflow_instance_id = w.id and i.state = 'Open' and i.detail ->> 'inbox' = 'WorkflowEnded') as is_told
+      from several p
+      join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+      left join bpm_core.workflow_instance w
+        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')
+  select 'I-11', 'workflow_instance', b.workflow_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('it has ended, and its process never hears of it',
+      b.process_status in ('Running', 'Suspended') and b.status in ('Completed', 'Skipped', 'Failed', 'Cancelled') and not b.has_ended and not b.is_told),
+     ('its process believes that it has ended', b.has_ended and b.status is distinct from 'Completed' and b.status is distinct from 'Skipped'),
+     ('it began before what it depends on had ended', b.workflow_id is not null and not b.depends_on <@ (b.ended_bindings collate "C")),
+     ('it goes on although its process has ended',
+      b.process_status in ('Completed', 'Failed', 'Cancelled') and b.status in ('Running', 'Suspended')
+        and not exists (select from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.target_id = b.workflow_id and i.kind = 'Cancel')),
+     ('one of several that would end its process alone', b.ends_process)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', b.process_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('a workflow whose turn has come has not begun',
+      b.process_status in ('Running', 'Suspended') and b.workflow_id is null and b.depends_on <@ (b.ended_bindings collate "C")),
+     ('Completed without all its workflows', b.process_status = 'Completed' and not b.has_ended)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'one of several workflows that does not know it, or the other way round', jsonb_build_object('ended_bindings', p.ended_bindings)
+    from bpm_core.process_instance p
+    join (select b.process_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
+            from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id group by b.process_version_id) b on b.process_version_id = p.process_version_id
+   where p.tenant_id = p_tenant_id and (p.ended_bindings is not null) <> b.is_several
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'running with nothing left to do', jsonb_build_object('status', p.status, 'ended_bindings', p.ended_bindings)
+    from several p
+   where p.status in ('Running', 'Suspended')
+     and not exists (select from bound b where b.process_id = p.id and (b.status in ('Running', 'Suspended') or b.is_told))
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'suspended, or not, unlike its workflows', jsonb_build_object('process', p.status, 'workflow', w.id, 'status', w.status)
+    from several p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.process_instance_id = p.id
+   where p.status in ('Running', 'Suspended') and w.status in ('Running', 'Suspended') and p.status::text <> w.status::text
+  union all
+  select 'I-11', 'inbox', i.id::text, 'set aside, but its process is not suspended', jsonb_build_object('process', p.id, 'status', p.status)
+    from several p
+    join bpm_core.inbox i on i.tenant_id = p.tenant_id and i.target_id = p.id
+   where i.available_at = 'infinity' and p.status <> 'Suspended'
+  union all
+  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', t.times)
+    from several p
+   cross join lateral (
+     select count(*) as times, coalesce(bool_and(h.to_state = p.status::text), true) as as_told
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.kind = 'ProcessEnded') t
+   where p.created_at >= (select bpm_core.history_since())
+     and (t.times <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not t.as_told)
+  union all
+  select 'I-14', 'process_instance', p.id::text, 'its variables are not what the patches make', jsonb_build_object('patches', t.patch)
+    from several p
+   cross join lateral (
+     select bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) as patch
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.detail ? 'process_variables') t
+   where p.created_at >= (select bpm_core.history_since()) and p.variables <> p.variables || coalesce(t.patch, '{}')
+  union all
+  -- What a workflow passed on is what it had when it ended.
+  select 'I-14', 'workflow_instance', b.workflow_id::text, 'it passed on other variables than it had', jsonb_build_object('binding', b.binding_key)
+    from bound b
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = b.workflow_id
+    left join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'VariablesPassed'
+   where b.has_ended and b.status = 'Completed' and w.created_at >= (select bpm_core.history_since())
+     and coalesce(h.detail -> 'process_variables', '{}') <> w.variables
+  union all
+  select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
+    from several p
+   cross join lateral unnest(p.ended_bindings) e(key)
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+$$;
+
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
@@ -22252,7 +23094,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- Where the workflow is its process's only one, both have the same status; of several, the process has heard, or will hear, of each end, and what depends on
+-- it has begun then and not before. A token has the waits of all events of its node,
 -- a start event of a current version its own. What is held is
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
@@ -22295,6 +23138,9 @@ as $$
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
            jsonb_build_object('instance_status', h.status, 'state', h.state))
     from bpm_core.held_astray(p_tenant_id) h
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -22372,10 +23218,14 @@ as $$
                 where e.tenant_id = p_tenant_id
                 group by e.task_instance_id) e on e.task_instance_id = t.id
    where t.tenant_id = p_tenant_id and coalesce(e.ended, 0) <> t.attempt - (t.state = 'Executing')::integer
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
 $$;
 
 -- from 80_operation/invariant_i_14.sql
--- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch, also those that
+-- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -22406,6 +23256,9 @@ as $$
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -22749,6 +23602,9 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_compensation(p_tenant_id) o
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -23384,7 +24240,7 @@ as $$
        select b.workflow_version_id
          from bpm_core.process_workflow_binding b
         where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
-        order by b.position
+        order by b.depends_on <> '{}', b.position
         limit 1) b
       join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
      where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
@@ -23400,7 +24256,7 @@ as $$
   started as materialized (
     select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     where h.tenant_id = p_tenant_id and h.kind in ('InstanceStarted', 'InstanceSkipped') and h.detail ? 'timer'
      group by 1)
   select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
     from subscription s
@@ -23449,7 +24305,7 @@ as $$
            coalesce(h.detail ->> 'task', h.detail ->> 'timer', h.detail ->> 'incident', h.detail ->> 'subscription') as about, count(*) as times
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
-       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
+       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSkipped', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
                       'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
@@ -23457,7 +24313,9 @@ as $$
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
    cross join lateral (values
-     ('InstanceStarted', 1),
+     -- One that is skipped may have been begun as one that could not be decided.
+     ('InstanceStarted', case when k.status <> 'Skipped' then 1 end),
+     ('InstanceSkipped', (k.status = 'Skipped')::integer),
      ('InstanceCompleted', (k.status = 'Completed')::integer),
      ('InstanceFailed', (k.status = 'Failed')::integer),
      ('InstanceCancelled', (k.status = 'Cancelled')::integer)) e(kind, times)
@@ -23744,7 +24602,7 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
-                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+                         'InstanceSkipped', 'VariablesPassed', 'ProcessEnded', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
@@ -23872,16 +24730,44 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       coalesce(w.live_tokens, 0) as live_tokens,
+       case when p.ended_bindings is null then coalesce(w.live_tokens, 0)
+            else (select coalesce(sum(l.live_tokens), 0)::integer from bpm_core.workflow_instance l
+                   where l.tenant_id = p.tenant_id and l.process_instance_id = p.id and l.parent_token_id is null) end as live_tokens,
        coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
-    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = case when p.ended_bindings is null then 'main' end and w.trigger_key = ''
   left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+comment on view bpm.instance is 'Process instances, with the variables of their workflow, how many tokens are live and how many incidents open. Of a process of several workflows the variables are those of the process and workflow_instance_id is null: see bpm.workflow.';
+
+create or replace view bpm.workflow with (security_barrier) as
+select w.tenant_id,
+       w.process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       w.binding_key,
+       b.position,
+       b.depends_on,
+       b.start_source as start_condition,
+       w.parent_token_id,
+       w.depth,
+       w.status::text as status,
+       w.variables,
+       w.live_tokens,
+       w.created_at,
+       w.ended_at
+  from bpm_core.workflow_instance w
+  left join bpm_core.workflow_version v on v.tenant_id = w.tenant_id and v.id = w.workflow_version_id
+  left join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_workflow_binding b
+    on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key
+ where w.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow is 'The workflow instances of processes: its only one, or several, which may depend on each other (depends_on, start_condition); and those that call activities have called (parent_token_id). One that is Skipped never began, its start condition was false.';
 
 create or replace view bpm.timer with (security_barrier) as
 select t.tenant_id,
