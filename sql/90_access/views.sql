@@ -63,6 +63,7 @@ values
   ('create_tenant', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
+  ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),
