@@ -33,9 +33,9 @@ select throws_ok($$select bpm.set_variables('00000000-0000-7000-8000-00000000000
 select throws_ok(format('select bpm.set_variables(%L, ''{}'', p_tenant_id => ''nobody'')', :'p'), 'BP403', null, 'a tenant that is not ours');
 select throws_ok($$select bpm.get_variables('00000000-0000-7000-8000-000000000001')$$, 'BP404', null, 'nor has it variables');
 select throws_ok($$select bpm.get_variables(null)$$, 'BP404', null, 'no process, no variables');
-select throws_ok(format('select bpm.get_variables(%L, ''nobody'')', :'p'), 'BP403', null, 'another tenant''s are not ours to read');
+select throws_ok(format('select bpm.get_variables(%L, p_tenant_id => ''nobody'')', :'p'), 'BP403', null, 'another tenant''s are not ours to read');
 select bpm.create_tenant('Other', 'other') is not null as made \gset
-select throws_ok(format('select bpm.get_variables(%L, ''other'')', :'p'), 'BP404', null, 'nor are ours another tenant''s');
+select throws_ok(format('select bpm.get_variables(%L, p_tenant_id => ''other'')', :'p'), 'BP404', null, 'nor are ours another tenant''s');
 select throws_ok(format('select bpm.set_variables(%L, ''{"x": 1}'', p_tenant_id => ''other'')', :'p'), 'BP404', null, 'to read or to set');
 select is((select count(*) from bpm.get_history(:'p') h where h.kind = 'VariablesSet'), 4::bigint, 'nothing was written by them');
 select bpm.cancel_process(:'p') is not null as cancelled \gset
