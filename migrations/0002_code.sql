@@ -793,7 +793,7 @@ begin
   end if;
   delete from bpm_core.idempotency_key k
    where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for update skip locked));
+     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
   get diagnostics deleted = row_count;
   select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
