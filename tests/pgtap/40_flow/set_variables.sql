@@ -14,9 +14,9 @@ select is((select w.lock_version - :before from bpm_core.workflow_instance w whe
 select is((select p.variables from bpm_core.process_instance p where p.id = :'p'), '{"a": 1, "b": 2}'::jsonb, 'what it was started with stays on record');
 select is(bpm.set_variables(:'p', '{}'), bpm.get_variables(:'p'), 'an empty patch changes nothing');
 
-select is(bpm.get_variables(:'p', 'text'), '{"a": "__var:1:1", "b": "__var:1:3", "c": "__var:1:{\"x\": 1}", "d": "__var:1:null"}'::jsonb, 'or as texts, for those who have a map of texts');
+select is(bpm.get_variables(:'p', p_form => 'text'), '{"a": "__var:1:1", "b": "__var:1:3", "c": "__var:1:{\"x\": 1}", "d": "__var:1:null"}'::jsonb, 'or as texts, for those who have a map of texts');
 select is(bpm.get_variables(:'p', p_form => 'json'), bpm.get_variables(:'p'), 'json is the default');
-select throws_ok(format('select bpm.get_variables(%L, ''xml'')', :'p'), 'BP400', null, 'other forms there are none');
+select throws_ok(format('select bpm.get_variables(%L, p_form => ''xml'')', :'p'), 'BP400', null, 'other forms there are none');
 
 -- Only if nobody was faster
 select is(bpm.set_variables(:'p', '{"a": 2}', p_expected => '{"a": 1, "c": {"x": 1}, "d": null, "nowhere": null}') ->> 'a', '2', 'as expected; missing and null are the same');
