@@ -24,7 +24,7 @@ from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.sealing import Opened, Vault
-from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
+from pgbpm.worker import BpmnError, Done, NonRetryable, Retry, Task, TaskHandler
 
 logger = logging.getLogger("pgbpm.runner")
 
@@ -149,8 +149,10 @@ class Attempts:
     async def _run(self, attempt: Attempt) -> None:
         task = attempt.task
         try:
-            variables = await self._call(attempt.handler, task)
-            text = self._sealed(attempt, variables)
+            given = await self._call(attempt.handler, task)
+            done = given if isinstance(given, Done) else Done(given)
+            text = self._sealed(attempt, done.variables)
+            record = self._record(attempt, done)
         except BpmnError as error:
             if not self._unused(attempt):
                 self._throw(attempt, error)
@@ -162,7 +164,7 @@ class Attempts:
                 self._raised(attempt, error)
         else:
             if not self._unused(attempt):
-                self._results.complete(attempt.tenant, task, text)
+                self._results.complete(attempt.tenant, task, text, record)
 
     async def _call(self, handler: TaskHandler, task: Task) -> Any:
         if handler.is_async:
@@ -176,6 +178,24 @@ class Attempts:
         sealed, seen = self._vault.seal(attempt.tenant, variables, before=attempt.opened)
         attempt.keep_silent(seen)
         return write_object(sealed)
+
+    def _record(self, attempt: Attempt, done: Done) -> str:
+        """The evidence and facts of a handler, as JSON text; empty when there are none.
+
+        Only what is wrapped is encrypted here: a fact has no variable whose place it could take.
+        """
+        if not done.evidence and not done.facts:
+            return ""
+        told = {
+            "evidence": [dict(e) for e in done.evidence],
+            "facts": [dict(f) for f in done.facts],
+        }
+        record, seen = self._vault.seal(attempt.tenant, told)
+        attempt.keep_silent(seen)
+        values = [fact.get("value") for fact in record["facts"]]
+        if attempt.opened.redactor.data(values) != values:
+            raise SealedError("a fact holds a value that is kept encrypted; wrap it in Encrypted")
+        return write_object(record)
 
     def _unused(self, attempt: Attempt) -> bool:
         """Whether the result must be dropped because the task is not ours any more."""
