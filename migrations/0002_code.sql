@@ -545,6 +545,22 @@ begin
 end
 $$;
 
+-- from 10_record/encode_variables.sql
+-- The other way round of decode_variables: every value becomes a text. Texts stay as they are, encrypted ones too; what decode_variables would take for
+-- something else, and what is no text, becomes __var:1: + JSON. Decoding gives back what was encoded.
+-- Returns:  jsonb object of texts; null of null.
+create or replace function bpm_core.encode_variables(p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(
+           jsonb_object_agg(v.key, case when jsonb_typeof(v.value) = 'string' and (v.value #>> '{}' !~ '^__[a-z]+:' or v.value #>> '{}' ~ '^__encrypted:') then v.value
+                                        else to_jsonb('__var:1:' || v.value::text) end),
+           case when p_variables is not null then '{}'::jsonb end)
+    from jsonb_each(p_variables) v
+$$;
+
 -- from 10_record/evidence_fault.sql
 -- Is this a list of evidence we take? Metadata of objects that lie elsewhere, or references to what is kept already: [{"object_key", "sha256", "mime",
 -- "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. A key that carries a credential or a signed query is none: whoever may read the record
@@ -1077,7 +1093,7 @@ begin
   if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if v_size > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
+      return format('Variables of %s bytes exceed the limit of %s bytes; keep large values elsewhere and refer to them (artifact://).', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -1086,7 +1102,7 @@ begin
      order by v.key
      limit 1;
     if v_name is not null then
-      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
+      return format('Variable %s exceeds the limit of %s bytes for one value; keep it elsewhere and refer to it (artifact://).', v_name, v_limit);
     end if;
   end if;
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
@@ -11991,28 +12007,34 @@ $$;
 -- from 40_flow/get_variables.sql
 -- The variables of a process instance as its steps see them: those of the process, over them those of its workflow. Of a process of several workflows those of
 -- the process alone, which is what its next workflows and their start conditions see; p_workflow_instance_id names one of them, or a called one, instead.
+-- p_form: json, or text: then each value is a text in wire form, as encode_variables writes it.
 -- Returns:  jsonb object.
--- Raises:   BP403, BP404 no such process instance, or no such workflow instance in it.
-create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_tenant_id text default '')
+-- Raises:   BP400 no such form. BP403, BP404 no such process instance, or no such workflow instance in it.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_form text default 'json',
+                                              p_tenant_id text default '')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_workflows uuid[];
+  v_variables jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if p_form is null or p_form not in ('json', 'text') then
+    perform bpm_core.fail('BP400', format('p_form is json or text, not %L.', p_form));
+  end if;
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
   if p_workflow_instance_id <> all (v_workflows) then
     perform bpm_core.fail('BP404', format('There is no workflow instance %s in process instance %s.', p_workflow_instance_id, p_process_instance_id), null,
       'The view bpm.workflow lists them.');
   end if;
-  return (
-    select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
-                else coalesce(w.inputs, p.variables) || w.variables end
-      from bpm_core.process_instance p
-      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
-     where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+  select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
+              else coalesce(w.inputs, p.variables) || w.variables end into v_variables
+    from bpm_core.process_instance p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return case p_form when 'text' then bpm_core.encode_variables(v_variables) else v_variables end;
 end
 $$;
 

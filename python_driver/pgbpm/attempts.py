@@ -15,7 +15,8 @@ from typing import Any
 
 import psycopg
 
-from pgbpm.config import EncryptionConfig, RunnerConfig
+from pgbpm.artifacts import Artifacts, TaskArtifacts
+from pgbpm.config import ArtifactsConfig, EncryptionConfig, RunnerConfig
 from pgbpm.encryption import SealedError
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
@@ -28,7 +29,7 @@ from pgbpm.worker import BpmnError, Done, NonRetryable, Retry, Task, TaskHandler
 logger = logging.getLogger("pgbpm.runner")
 
 _LONGEST_TRACEBACK = 4000
-_PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption"}
+_PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption", "pgbpm.artifacts"}
 _LARGEST_CALL = 1000
 _BEAT_RETRY_S = 0.2
 _LAST_WORDS_S = 1.0
@@ -92,12 +93,18 @@ class Attempts:
     """Starts handlers, keeps their leases alive, hands their results on."""
 
     def __init__(
-        self, gateway: Gateway, results: Results, config: RunnerConfig, vault: Vault | None = None
+        self,
+        gateway: Gateway,
+        results: Results,
+        config: RunnerConfig,
+        vault: Vault | None = None,
+        artifacts: Artifacts | None = None,
     ) -> None:
         self._gateway = gateway
         self._results = results
         self._lease_s = config.lease_s
         self._vault = vault or Vault(EncryptionConfig())
+        self._artifacts = artifacts or Artifacts(ArtifactsConfig())
         self._threads = ThreadPoolExecutor(config.threads, thread_name_prefix="pgbpm-handler")
         self._under_way: set[Attempt] = set()
         self._beats: set[asyncio.Task[None]] = set()
@@ -114,7 +121,7 @@ class Attempts:
         """Begin work on what was claimed; the places must have been taken."""
         for row in claim.items:
             opened = self._vault.open(tenant, row["variables"] or {})
-            task = _task(row, opened)
+            task = _task(row, opened, TaskArtifacts(self._artifacts, tenant))
             lease = task.lease_until.timestamp() - claim.server_time
             attempt = Attempt(
                 tenant,
@@ -377,7 +384,7 @@ def _in_thread(handler: TaskHandler, task: Task) -> Any:
         raise RuntimeError("the handler raised StopIteration") from error
 
 
-def _task(row: Row, opened: Opened) -> Task:
+def _task(row: Row, opened: Opened, artifacts: TaskArtifacts) -> Task:
     return Task(
         task_id=row["task_id"],
         process_instance_id=row["process_instance_id"],
@@ -389,6 +396,7 @@ def _task(row: Row, opened: Opened) -> Task:
         lease_until=datetime.fromisoformat(row["lease_until"]),
         variables=opened.variables,
         headers=row.get("headers") or {},
+        artifacts=artifacts,
     )
 
 

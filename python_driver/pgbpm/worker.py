@@ -27,12 +27,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pgbpm.artifacts import ArtifactError, Artifacts, TaskArtifacts
+from pgbpm.config import ArtifactsConfig
 from pgbpm.encryption import SealedError
 from pgbpm.sealing import Encrypted
 
 __all__ = [
-    "BpmnError", "Done", "Encrypted", "LeaseState", "NonRetryable", "Retry", "SealedError", "Task",
-    "TaskHandler", "Worker",
+    "ArtifactError", "BpmnError", "Done", "Encrypted", "LeaseState", "NonRetryable", "Retry",
+    "SealedError", "Task", "TaskHandler", "Worker",
 ]  # fmt: skip
 
 Variables = dict[str, Any]
@@ -122,6 +124,11 @@ class Task:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     """What the drawing tells the worker: task headers, extension properties, the decision of a
     business rule task, the script of a script task."""
+    artifacts: TaskArtifacts = field(
+        default=TaskArtifacts(Artifacts(ArtifactsConfig()), ""), repr=False, compare=False
+    )
+    """Large values by reference: ``put(bytes)`` gives a text to return as a variable,
+    ``get(text)`` the bytes."""
     lease: LeaseState = field(default_factory=LeaseState, repr=False, compare=False)
 
     @property

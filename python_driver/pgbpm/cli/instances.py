@@ -290,7 +290,7 @@ def signal(
     as_json: bool,
 ) -> None:
     """Broadcast the signal NAME to all who wait for it now, and start what it starts."""
-    payload = app.seal(variables_of(variables, pairs))
+    payload = app.seal(variables_of(variables, pairs), idempotency_key)
     with app.connect() as conn:
         row = app.call(
             conn,
