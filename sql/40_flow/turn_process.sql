@@ -22,8 +22,8 @@ begin
   end if;
   v_turning := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+      from (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status = v_from);
   update bpm_core.workflow_instance w
      set status = p_to, lock_version = w.lock_version + 1
     from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
@@ -33,10 +33,13 @@ begin
          v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
     from unnest(v_turning) i(id);
   perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if p_to = 'Running' then
+    perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  end if;
   if v_status::text = p_to::text then
     return cardinality(v_turning) > 0;
   end if;
-  -- After tasks and timers in the lock order.
+  -- After tasks and timers in the lock order; one of several workflows is locked already.
   perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
   update bpm_core.process_instance p
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()

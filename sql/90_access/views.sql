@@ -20,6 +20,8 @@ values
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
+  ('accept_event', false, true, true),
+  ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
   ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
@@ -28,14 +30,20 @@ values
   ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
+  ('close_case', false, true, true),
   ('complete_task', false, true, false),
   ('complete_tasks', false, true, false),
   ('correlate_message', false, true, true),
+  ('dispatch_event', false, true, true),
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
+<<<<<<< HEAD
   ('mark_probes', false, true, false),
+=======
+  ('open_case', false, true, true),
+>>>>>>> main
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),
@@ -65,8 +73,10 @@ values
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
+  ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
+  ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),
@@ -76,6 +86,7 @@ values
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),
   ('revoke_access', false, false, false),
+  ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

@@ -196,7 +196,8 @@ def starts(app: App, as_json: bool) -> None:
 )
 @click.option("--timeout", type=float, metavar="S", help="Longest wait for an answer.")
 @click.option(
-    "--secret", metavar="REF",
+    "--secret",
+    metavar="REF",
     help="Token, webhook secret or password: env:NAME or file:PATH of the runner.",
 )
 @click.option("--key-header", help="Header that carries the command's id (Idempotency-Key).")
@@ -284,9 +285,7 @@ def destinations(app: App, as_json: bool) -> None:
 @actor_option
 @json_option
 @pass_app
-def turn(
-    app: App, code: str, state: str, reason: str, actor: str | None, as_json: bool
-) -> None:
+def turn(app: App, code: str, state: str, reason: str, actor: str | None, as_json: bool) -> None:
     """Open the circuit breaker of destination CODE, so that nothing is sent, or close it."""
     with app.connect() as conn:
         row = app.call(
