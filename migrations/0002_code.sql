@@ -23501,19 +23501,16 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
-<<<<<<< HEAD
   select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
     from bpm_core.destination_gate g
    cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
    where g.tenant_id = p_tenant_id and g.state <> 'Closed';
   return next row('destinations', v_open = '[]', false,
     jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
-=======
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
     jsonb_build_object('waiting', v_count, 'remedy', 'bpm.set_routing_rule() or bpm.dispatch_event(); the view bpm.event says what each waits for'))::bpm_core.health_check;
->>>>>>> main
 end
 $$;
 
@@ -24807,11 +24804,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
-<<<<<<< HEAD
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, incidents, dead_letters,
-=======
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
->>>>>>> main
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -24845,15 +24838,12 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
-<<<<<<< HEAD
     'destinations', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
       'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
-=======
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
->>>>>>> main
     'incidents', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit v_cap) c)),
     'dead_letters', jsonb_build_object(
@@ -26444,11 +26434,8 @@ values
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
-<<<<<<< HEAD
   ('mark_probes', false, true, false),
-=======
   ('open_case', false, true, true),
->>>>>>> main
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),

@@ -39,11 +39,8 @@ values
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
-<<<<<<< HEAD
   ('mark_probes', false, true, false),
-=======
   ('open_case', false, true, true),
->>>>>>> main
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),

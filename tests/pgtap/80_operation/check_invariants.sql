@@ -1,11 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-<<<<<<< HEAD
-select plan(117);
-=======
-select plan(128);
->>>>>>> main
+select plan(129);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
