@@ -11,7 +11,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_claim bpm_core.lane_claim := row('{}', p_limit);
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
   v_busy  integer[];
   v_rated integer[];
   v_ids   uuid[];
