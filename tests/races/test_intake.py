@@ -93,7 +93,7 @@ def test_batches_that_overlap(database: TestDatabase) -> None:
             ]
             kit.blocked(eye, callers)
         answers = kit.settled(running)
-    rows = [row for answer in answers for row in answer if not isinstance(answer, psycopg.Error)]
+    rows = [row for got in answers if not isinstance(got, psycopg.Error) for row in got]
     assert len(rows) == 4 * len(keys)
     assert {row["outcome"] for row in rows} == {"Done"}
     assert sum(row["is_new"] for row in rows) == len(keys)
