@@ -375,6 +375,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.idempotency_key_days', 7, 3650),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -476,6 +477,56 @@ language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
+-- from 10_record/answer_key.sql
+-- Stores the answer of a call under the key it has just entered (claim_key); every repeat gets it.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.answer_key(p_tenant_id text, p_operation text, p_key text, p_response jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.idempotency_key k set response = p_response where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+end
+$$;
+
+-- from 10_record/claim_key.sql
+-- Enters the idempotency key of a call that creates. The first to enter it wins, also against a concurrent caller, whose end this waits for: so it comes before any
+-- other lock. Whoever wins does the work and then answers it (answer_key), in the same transaction; if that fails, the key is free again.
+-- Returns:  jsonb, the answer of the first call; null: this is the first.
+-- Raises:   BP400 a key that is empty or too long. BP409 the key was used for another request.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.claim_key(p_tenant_id text, p_operation text, p_key text, p_request_hash bytea, p_now timestamptz)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_key bpm_core.idempotency_key;
+begin
+  if length(p_key) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
+  values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
+  on conflict do nothing;
+  if found then
+    return null;
+  end if;
+  select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+  if r_key.request_hash is distinct from p_request_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), null, 'Use a fresh key, or repeat the request unchanged.');
+  end if;
+  return r_key.response;
+end
+$$;
+
 -- from 10_record/decode_variables.sql
 -- Takes the wire form off values: __var:1: + JSON becomes that JSON. Encrypted values stay as they are, opaque. Call variables_fault first.
 -- Returns:  jsonb object.
@@ -492,6 +543,22 @@ begin
     select jsonb_object_agg(v.key, case when starts_with(v.value #>> '{}', '__var:1:') then substr(v.value #>> '{}', 9)::jsonb else v.value end)
       from jsonb_each(p_variables) v);
 end
+$$;
+
+-- from 10_record/encode_variables.sql
+-- The other way round of decode_variables: every value becomes a text. Texts stay as they are, encrypted ones too; what decode_variables would take for
+-- something else, and what is no text, becomes __var:1: + JSON. Decoding gives back what was encoded.
+-- Returns:  jsonb object of texts; null of null.
+create or replace function bpm_core.encode_variables(p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(
+           jsonb_object_agg(v.key, case when jsonb_typeof(v.value) = 'string' and (v.value #>> '{}' !~ '^__[a-z]+:' or v.value #>> '{}' ~ '^__encrypted:') then v.value
+                                        else to_jsonb('__var:1:' || v.value::text) end),
+           case when p_variables is not null then '{}'::jsonb end)
+    from jsonb_each(p_variables) v
 $$;
 
 -- from 10_record/evidence_fault.sql
@@ -645,6 +712,14 @@ exception
 end
 $$;
 
+-- from 10_record/key_expiry.sql
+-- Until when an idempotency key entered now is kept.
+-- Returns:  timestamptz.
+create or replace function bpm_core.key_expiry(p_now timestamptz)
+returns timestamptz
+language sql stable
+as $$ select p_now + make_interval(days => (bpm_core.setting_value('engine.idempotency_key_days', '90'))::integer) $$;
+
 -- from 10_record/lock_evidence.sql
 -- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
 -- under the evidence_id given.
@@ -705,6 +780,40 @@ begin
         from bpm_core.subject s
        where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
          for no key update) s;
+end
+$$;
+
+-- from 10_record/maintain_keys.sql
+-- Forgets idempotency keys whose time is over, of all tenants, oldest first. Call it until done is true; two callers share the work.
+-- How long keys are kept is the setting engine.idempotency_key_days; a key keeps the time it was entered with.
+-- Returns:  one row: deleted, done (nothing expired is left), oldest_expiry (of what is left).
+-- Raises:   BP403 not admin of the tenant without a name. BP422 limit (1..100,000).
+-- Writes:   idempotency_key. Locks: what it deletes, skip locked.
+create or replace function bpm.maintain_keys(p_limit integer default 10000, p_tenant_id text default '')
+returns table (deleted integer, done boolean, oldest_expiry timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Keys are forgotten for all tenants at once; only an admin of the tenant without a name does that.', null, 'Leave p_tenant_id out.');
+  elsif p_limit is null or p_limit not between 1 and 100000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  delete from bpm_core.idempotency_key k
+   where k.ctid = any (array(
+     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+  get diagnostics deleted = row_count;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  done := coalesce(oldest_expiry > v_now, true);
+  return next;
 end
 $$;
 
@@ -865,6 +974,14 @@ as $$
                 '{"evidence": [], "facts": []}')
 $$;
 
+-- from 10_record/request_hash.sql
+-- Tells one request from another.
+-- Returns:  bytea, sha256 over the parts of the request in canonical form.
+create or replace function bpm_core.request_hash(variadic p_parts text[])
+returns bytea
+language sql stable parallel safe
+as $$ select sha256(convert_to(to_jsonb(p_parts)::text, 'UTF8')) $$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -976,7 +1093,7 @@ begin
   if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if v_size > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
+      return format('Variables of %s bytes exceed the limit of %s bytes; keep large values elsewhere and refer to them (artifact://).', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -985,7 +1102,7 @@ begin
      order by v.key
      limit 1;
     if v_name is not null then
-      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
+      return format('Variable %s exceeds the limit of %s bytes for one value; keep it elsewhere and refer to it (artifact://).', v_name, v_limit);
     end if;
   end if;
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
@@ -8125,7 +8242,7 @@ end
 $$;
 
 -- from 40_flow/apply_inbox_rows.sql
--- Under the instance locks: what each kind of inbox row does.
+-- Under the locks of their targets: what each kind of inbox row does.
 -- Writes:   what the functions named write.
 create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -8157,6 +8274,10 @@ begin
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('Recheck', 'WorkflowEnded'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_siblings(p_tenant_id, v_some);
   end if;
 end
 $$;
@@ -8230,6 +8351,31 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_siblings.sql
+-- Under the locks of their targets: what workflows of several have to tell their process, and it them.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_siblings(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'Recheck');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.recheck_conditions(p_tenant_id, array(select r.target_id from unnest(v_some) r));
+  end if;
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'WorkflowEnded' order by r.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_workflow_ends(p_tenant_id, v_some);
+  end if;
+end
+$$;
+
 -- from 40_flow/apply_signals.sql
 -- Under the instance locks: hands signals to the waits they were sent to. The payload is patched into the variables, the token goes on. A wait
 -- that closed meanwhile gets nothing; that of a boundary event that does not interrupt stays open.
@@ -8278,6 +8424,36 @@ begin
     returning d.wait)
   select array_agg(p.wait) into v_met from patched p;
   perform bpm_core.leave_by_waits(v_met);
+end
+$$;
+
+-- from 40_flow/apply_workflow_ends.sql
+-- Under the locks of the processes: workflows of several have ended. In the order in which they ended their variables become those of the process; then what
+-- waited for them begins, and where nothing is left the process is Completed. One that failed fails its process, one that was cancelled by itself cancels
+-- it, and the others are cancelled. A process that has ended hears nothing any more; what it has heard before it does not hear again.
+-- Writes:   process_instance, inbox, history_event, and what begin_workflows and the paths ahead write.
+create or replace function bpm_core.apply_workflow_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_starts  bpm_core.start[];
+  v_leaving bpm_core.moving[];
+begin
+  perform bpm_core.stop_processes(p_tenant_id, array(select r from unnest(p_rows) r where r.payload ->> 'status' in ('Failed', 'Cancelled')), v_now);
+  perform bpm_core.pass_variables(p_tenant_id, p_rows, v_now);
+  v_starts := array(
+    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object('process_instance_id', k.id))
+      from (select distinct r.target_id as id from unnest(p_rows) r) k);
+  v_leaving := bpm_core.begin_workflows(p_tenant_id, v_starts, false, null, v_now);
+  if cardinality(v_leaving) > 0 then
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
 end
 $$;
 
@@ -8383,12 +8559,14 @@ declare
   v_leaving bpm_core.moving[];
 begin
   v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables));
+  if p_start.is_several is not true then
+    update bpm_core.workflow_instance w
+       set variables = p_variables
+     where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+    values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
+            jsonb_build_object('variables', p_variables));
+  end if;
   perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
     jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
   if p_node_id is null then
@@ -8453,6 +8631,38 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_workflows.sql
+-- Begins what may begin in processes of several workflows, round after round: what is skipped has ended, so that others may begin; a process all of whose
+-- workflows have ended is Completed.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   as insert_workflows and end_processes. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.begin_workflows(p_tenant_id text, p_starts bpm_core.start[], p_first boolean, p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_first   boolean := p_first;
+  v_due     bpm_core.due_binding[];
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+begin
+  loop
+    v_due := bpm_core.due_bindings(p_tenant_id, p_starts, v_first);
+    v_first := false;
+    if cardinality(v_due) > 0 then
+      v_leaving := v_leaving || bpm_core.insert_workflows(p_tenant_id, v_due, p_actor, p_now);
+    end if;
+    exit when not exists (select from unnest(v_due) d where d.fate = 'Skip');
+  end loop;
+  perform bpm_core.complete_processes(p_tenant_id, array(select s.process_instance_id from unnest(p_starts) s), p_now);
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/blocks_join.sql
 -- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
 create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
@@ -8464,11 +8674,12 @@ as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bit
 -- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks, and every process with a start
 -- event for it is started. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
--- Returns:  one row: signal_id, receivers (waits open now, and instances started).
--- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
--- Writes:   signal, inbox, and the instances it starts. Locks: nothing; it never waits for an instance.
-create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
-returns table (signal_id uuid, receivers integer)
+-- p_idempotency_key: repeating the call with it gives the first answer and reaches nobody again.
+-- Returns:  one row: signal_id, receivers (waits open now, and instances started), is_new (false: repeated idempotency key).
+-- Raises:   BP400 name or key missing or too long. BP403. BP409 the key was used for another request. BP422 payload refused. BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox, idempotency_key, and the instances it starts. Locks: the key, if there is one; it never waits for an instance.
+create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_idempotency_key text default null, p_tenant_id text default '')
+returns table (signal_id uuid, receivers integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8476,6 +8687,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 set lock_timeout = '10s'
 as $$
+declare
+  v_first jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(p_name), 0) not between 1 and 300 then
@@ -8483,8 +8696,20 @@ begin
   elsif bpm_core.variables_fault(p_payload) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
   end if;
-  return query
-  select s.id, s.receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
+  if p_idempotency_key is not null then
+    v_first := bpm_core.claim_key(p_tenant_id, 'broadcast_signal', p_idempotency_key, bpm_core.request_hash(p_name, p_payload::text), bpm_core.now());
+  end if;
+  is_new := v_first is null;
+  if is_new then
+    select s.id, s.receivers into signal_id, receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
+    if p_idempotency_key is not null then
+      perform bpm_core.answer_key(p_tenant_id, 'broadcast_signal', p_idempotency_key, jsonb_build_object('signal_id', signal_id, 'receivers', receivers));
+    end if;
+  else
+    signal_id := (v_first ->> 'signal_id')::uuid;
+    receivers := (v_first ->> 'receivers')::integer;
+  end if;
+  return next;
 end
 $$;
 
@@ -8508,7 +8733,7 @@ end
 $$;
 
 -- from 40_flow/bury_inbox.sql
--- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped; that of a process at the workflow it hears of. Resolving the incident puts the row back (revive_inbox).
 -- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
 create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
@@ -8522,7 +8747,8 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with poison as materialized (
-    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+    select case when r.target_kind <> 'WorkflowInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
+           bpm_core.new_id() as incident_id from unnest(p_rows) r),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
     select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
@@ -8542,7 +8768,7 @@ $$;
 -- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
 -- Returns:  no row when there is none that can be started.
 create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8596,7 +8822,7 @@ $$;
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
 -- Raises:   BP403, BP404, BP422 reason too long.
--- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
+-- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process; one of several workflows itself.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
 language plpgsql volatile security definer
@@ -8620,7 +8846,7 @@ begin
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
-  if cardinality(v_instances) > 0 then
+  if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
   end if;
@@ -8653,6 +8879,49 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, detail)
   select p_tenant_id, c.workflow_instance_id, bpm_core.now(), 'ScopeCancelled', c.host_token_id, c.node_id, jsonb_build_object('scope', c.id)
     from cancelled c;
+end
+$$;
+
+-- from 40_flow/cancel_several.sql
+-- Under the locks of it and all its workflows: a process of several ends as Cancelled at once, so that nothing begins any more. Its workflows are cancelled
+-- by the caller.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or had ended. Writes: process_instance, history_event, inbox.
+create or replace function bpm_core.cancel_several(p_tenant_id text, p_process_instance_id uuid, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (
+       select from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended')) then
+    return false;
+  end if;
+  perform bpm_core.end_processes(p_tenant_id, array[p_process_instance_id], array[bpm_core.first_workflow(p_tenant_id, p_process_instance_id)], 'Cancelled', bpm_core.now(), p_actor);
+  perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  return true;
+end
+$$;
+
+-- from 40_flow/cancel_workflows.sql
+-- Cancels what still runs in a process of several that has ended: through the inbox, each under its own lock. What they have called follows then.
+-- p_by: the workflow instance whose end this follows; null: nobody's. Writes: inbox.
+create or replace function bpm_core.cancel_workflows(p_tenant_id text, p_process_instance_id uuid, p_by uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
+    from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
 end
 $$;
 
@@ -8692,11 +8961,11 @@ end
 $$;
 
 -- from 40_flow/check_expected.sql
--- Are some variables, as a place sees them, what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Are some variables what a caller expects? Missing and null are the same. Call it under the lock of the instance.
 -- Raises:   BP409 names those that are not. BP422 p_expected is no object.
-create or replace function bpm_core.check_expected(p_tenant_id text, p_instance_id uuid, p_scope_id uuid, p_expected jsonb)
+create or replace function bpm_core.check_expected(p_variables jsonb, p_expected jsonb)
 returns void
-language plpgsql stable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
@@ -8711,9 +8980,8 @@ begin
     perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
   end if;
   select string_agg(e.key, ', ' order by e.key) into v_names
-    from bpm_core.token_variables(p_tenant_id, p_instance_id, p_scope_id) v
-   cross join lateral jsonb_each(p_expected) e
-   where coalesce(v.variables -> e.key, 'null') <> e.value;
+    from jsonb_each(p_expected) e
+   where coalesce(p_variables -> e.key, 'null') <> e.value;
   if v_names is not null then
     perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
   end if;
@@ -9053,7 +9321,8 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token but a scope: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there. That of a workflow that has not begun goes with its instance,
+-- for which p_hosts has a row without a token.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -9072,7 +9341,8 @@ begin
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
      where i.tenant_id = h.tenant_id and i.state = 'Open'
-       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text
+            or h.token_id is null and i.code in ('StartUndecidable', 'WorkflowNotStartable'))),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -9261,6 +9531,35 @@ begin
      set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
     from unnest(p_items) i
    where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
+end
+$$;
+
+-- from 40_flow/complete_processes.sql
+-- Ends processes of several workflows as Completed where the last of these has ended.
+-- Writes:   process_instance, history_event (at the workflow that was the last). The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.complete_processes(p_tenant_id text, p_processes uuid[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.end_processes(p_tenant_id, array_agg(p.id), array_agg(w.id), 'Completed', p_now)
+     from unnest(p_processes) k(id)
+    cross join lateral (
+      select p.id, p.status, p.ended_bindings[cardinality(p.ended_bindings)] as last_key, cardinality(p.ended_bindings) as ended, p.process_version_id
+        from bpm_core.process_instance p
+       where p.tenant_id = p_tenant_id and p.id = k.id
+      offset 0) p
+    cross join lateral (select count(*) as bindings from bpm_core.process_workflow_binding b
+                         where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+    cross join lateral (
+      select w.id, w.tenant_id from bpm_core.workflow_instance w
+       where w.process_instance_id = p.id and w.binding_key = p.last_key and w.trigger_key = '' offset 0) w
+   where p.status = 'Running' and p.ended = b.bindings and w.tenant_id = p_tenant_id
+  having count(*) > 0;
 end
 $$;
 
@@ -9731,7 +10030,7 @@ begin
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
   if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
-     or bpm_core.redo_scope_outputs(p_incident) then
+     or bpm_core.redo_scope_outputs(p_incident) or bpm_core.redo_start(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -9839,6 +10138,50 @@ begin
 end
 $$;
 
+-- from 40_flow/due_bindings.sql
+-- The workflows of processes of several whose turn has come: not begun, and all they depend on has ended. What becomes of each its start condition says.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  due_binding[], per process in order of position. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.due_bindings(p_tenant_id text, p_starts bpm_core.start[], p_first boolean)
+returns bpm_core.due_binding[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row(s.process_instance_id, (b.binding).binding_key, (b.binding).position, (b.binding).workflow_version_id, v.owner_role_version_id,
+               case when f.is_first then s.workflow_instance_id else bpm_core.new_id() end,
+               case when f.is_first then s.token_id else bpm_core.new_id() end,
+               n.node_id, t.fate, t.code, t.message, t.detail, case when f.is_first then s.cause end)::bpm_core.due_binding
+      from unnest(p_starts) s
+     cross join lateral (
+       select p.process_version_id, p.status, p.variables, p.ended_bindings
+         from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = s.process_instance_id
+       offset 0) p
+     cross join lateral (
+       select q.binding, row_number() over (order by (q.binding).position) as place
+         from (select b as binding from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) q
+        where (q.binding).depends_on <@ (p.ended_bindings collate "C")
+          and not exists (
+            select from (select w.tenant_id from bpm_core.workflow_instance w
+                          where w.process_instance_id = s.process_instance_id and w.binding_key = (q.binding).binding_key and w.trigger_key = '' offset 0) w
+             where w.tenant_id = p_tenant_id)) b
+     cross join lateral (select p_first and b.place = 1 as is_first) f
+     cross join lateral (select v.owner_role_version_id from bpm_core.workflow_version v
+                          where v.tenant_id = p_tenant_id and v.id = (b.binding).workflow_version_id offset 0) v
+     cross join lateral (
+       select coalesce(case when f.is_first then s.start_node_id end, bpm_core.plain_start(p_tenant_id, (b.binding).workflow_version_id)) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(b.binding, n.node_id, p.variables) t
+     where p.status = 'Running'
+     order by s.item, s.process_instance_id, (b.binding).position);
+end
+$$;
+
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
@@ -9893,8 +10236,8 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
--- caller hears of it.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it is one of several,
+-- the process hears of it, where it was called, its caller does.
 -- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
@@ -9908,13 +10251,15 @@ as $$
 declare
   v_processes uuid[];
   v_called    uuid[];
+  v_several   uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
-    into v_processes, v_called
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
+         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
+    into v_processes, v_called, v_several
     from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
    cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
@@ -9928,6 +10273,33 @@ begin
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;
+  if v_several is not null then
+    perform bpm_core.tell_processes(p_tenant_id, v_several, p_status);
+  end if;
+end
+$$;
+
+-- from 40_flow/end_processes.sql
+-- Ends processes of several workflows. What ends them is decided by the caller.
+-- p_workflows: of each process the workflow instance whose history tells of it. Writes: process_instance, history_event. The processes are locked.
+create or replace function bpm_core.end_processes(
+  p_tenant_id text, p_processes uuid[], p_workflows uuid[], p_status bpm_core.process_status, p_at timestamptz, p_actor text default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, e.workflow_id, p_at, 'ProcessEnded', p.status::text, p_status::text, p_actor, jsonb_build_object('process', e.id)
+    from unnest(p_processes, p_workflows) e(id, workflow_id)
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = e.id offset 0) p;
+  update bpm_core.process_instance p
+     set status = p_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
+    from (select p_tenant_id as tenant_id, e.id from unnest(p_processes) e(id) offset 0) e
+   where p.tenant_id = e.tenant_id and p.id = e.id;
 end
 $$;
 
@@ -11331,6 +11703,32 @@ begin
 end
 $$;
 
+-- from 40_flow/first_workflow.sql
+-- The workflow instance of a process that is meant where only one can be: its only one; of several the one that began first, in whose history stands what
+-- concerns the process as a whole.
+-- Returns:  uuid.
+create or replace function bpm_core.first_workflow(p_tenant_id text, p_process_instance_id uuid)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select w.id
+      from (select w.tenant_id, w.id, w.binding_key, w.created_at, w.parent_token_id from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select p.process_version_id from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = p_process_instance_id offset 0) p
+      left join lateral (select b.position from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+     where w.tenant_id = p_tenant_id and w.parent_token_id is null
+     order by w.created_at, b.position
+     limit 1);
+end
+$$;
+
 -- from 40_flow/follow_catch.sql
 -- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
 -- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
@@ -11577,7 +11975,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, workflows (all of them; of several those too that have not begun, without an id), tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -11597,30 +11995,43 @@ begin
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
-              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
+           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
          || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
 end
 $$;
 
 -- from 40_flow/get_variables.sql
--- The variables of a process instance as its steps see them: those of the process, over them those of its workflows.
+-- The variables of a process instance as its steps see them: those of the process, over them those of its workflow. Of a process of several workflows those of
+-- the process alone, which is what its next workflows and their start conditions see; p_workflow_instance_id names one of them, or a called one, instead.
+-- p_form: json, or text: then each value is a text in wire form, as encode_variables writes it.
 -- Returns:  jsonb object.
--- Raises:   BP403, BP404.
-create or replace function bpm.get_variables(p_process_instance_id uuid, p_tenant_id text default '')
+-- Raises:   BP400 no such form. BP403, BP404 no such process instance, or no such workflow instance in it.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_form text default 'json',
+                                              p_tenant_id text default '')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_workflows uuid[];
+  v_variables jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if p_form is null or p_form not in ('json', 'text') then
+    perform bpm_core.fail('BP400', format('p_form is json or text, not %L.', p_form));
+  end if;
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
-  return (
-    select p.variables || w.variables
-      from bpm_core.process_instance p
-      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = v_workflows[1]
-     where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+  if p_workflow_instance_id <> all (v_workflows) then
+    perform bpm_core.fail('BP404', format('There is no workflow instance %s in process instance %s.', p_workflow_instance_id, p_process_instance_id), null,
+      'The view bpm.workflow lists them.');
+  end if;
+  select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
+              else coalesce(w.inputs, p.variables) || w.variables end into v_variables
+    from bpm_core.process_instance p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return case p_form when 'text' then bpm_core.encode_variables(v_variables) else v_variables end;
 end
 $$;
 
@@ -11791,10 +12202,10 @@ end
 $$;
 
 -- from 40_flow/insert_starts.sql
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
--- A business case that was closed is open again.
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -11805,6 +12216,7 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_several bpm_core.start[];
   v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
@@ -11816,31 +12228,82 @@ begin
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
-    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
-    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
+                                           ended_bindings)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now,
+           case when b.is_several then '{}'::text[] end
       from born b),
   workflow as (
     insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
     select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   placed as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
     select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
-      from born b)
+      from born b
+     where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item),
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+         array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
+                       null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_closed
+    into v_leaving, v_several, v_closed
     from born b;
+  if v_several is not null then
+    v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
+  end if;
   if v_closed is not null then
     perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
   end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/insert_workflows.sql
+-- Creates the workflow instances of bindings whose turn has come: with their first token; skipped, which counts as ended; or without a token and with an
+-- incident where that cannot be decided, whose resolution decides it again.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   workflow_instance, token, process_instance (ended_bindings), incident, history_event. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.insert_workflows(p_tenant_id text, p_due bpm_core.due_binding[], p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, ends_process, status, live_tokens,
+                                          created_at, ended_at)
+  select p_tenant_id, d.workflow_instance_id, d.process_instance_id, d.workflow_version_id, d.role_version_id, d.binding_key, false,
+         case d.fate when 'Skip' then 'Skipped' else 'Running' end::bpm_core.workflow_status, (d.fate = 'Begin')::integer, p_now, case d.fate when 'Skip' then p_now end
+    from unnest(p_due) d;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select p_tenant_id, d.token_id, d.workflow_instance_id, d.start_node_id, 'Waiting', p_now
+    from unnest(p_due) d
+   where d.fate = 'Begin';
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
+  select p_tenant_id, d.workflow_instance_id, p_now, case d.fate when 'Skip' then 'InstanceSkipped' else 'InstanceStarted' end::bpm_core.history_kind,
+         case d.fate when 'Begin' then d.token_id end, case d.fate when 'Begin' then d.start_node_id end, case d.fate when 'Skip' then 'Skipped' else 'Running' end, p_actor,
+         jsonb_build_object('workflow_version', d.workflow_version_id, 'binding', d.binding_key) || coalesce(d.cause, '{}')
+    from unnest(p_due) d;
+  update bpm_core.process_instance p
+     set ended_bindings = p.ended_bindings || k.keys
+    from (select p_tenant_id as tenant_id, d.process_instance_id, array_agg(d.binding_key order by d.position) as keys
+            from unnest(p_due) d where d.fate = 'Skip' group by d.process_instance_id offset 0) k
+   where p.tenant_id = k.tenant_id and p.id = k.process_instance_id;
+  perform bpm_core.stop_starts(p_tenant_id, array(select d from unnest(p_due) d where d.fate = 'Stop'), p_now);
+  return array(
+    select row(p_tenant_id, d.workflow_instance_id, d.workflow_version_id, bpm_core.root_scope(), d.token_id, d.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_due) d
+     where d.fate = 'Begin');
 end
 $$;
 
@@ -11969,6 +12432,41 @@ begin
                bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
       from weighed w
      order by w.ord);
+end
+$$;
+
+-- from 40_flow/judge_start.sql
+-- What becomes of a workflow of several when its turn comes: its start condition over the process variables says so. What cannot be decided is never taken
+-- as false (law 6).
+-- p_node_id: its plain start event, if it has one.
+-- Returns:  fate Begin, Skip or Stop; of the last the incident: code StartUndecidable or WorkflowNotStartable, message, detail with the values seen.
+create or replace function bpm_core.judge_start(
+  p_binding bpm_core.process_workflow_binding, p_node_id text, p_variables jsonb, out fate text, out code text, out message text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_verdict boolean := true;
+begin
+  if p_binding.start_condition is not null then
+    v_verdict := jsonb_path_match(p_variables, p_binding.start_condition, '{}', true);
+  elsif p_binding.start_tree is not null then
+    v_verdict := bpm_core.evaluate_condition(p_binding.start_tree, p_variables);
+  end if;
+  fate := case when not v_verdict then 'Skip' when v_verdict and p_node_id is not null then 'Begin' else 'Stop' end;
+  if v_verdict is null then
+    code := 'StartUndecidable';
+    message := format('Workflow %s: the condition %s of its start cannot be decided.', p_binding.binding_key, p_binding.start_source);
+    detail := jsonb_build_object('binding', p_binding.binding_key, 'condition', p_binding.start_source,
+                                 'seen', bpm_core.describe_condition(p_binding.start_source, p_variables));
+  elsif fate = 'Stop' then
+    code := 'WorkflowNotStartable';
+    message := format('Workflow %s has no plain start event, so it can only be the first of its process.', p_binding.binding_key);
+    detail := jsonb_build_object('binding', p_binding.binding_key);
+  end if;
 end
 $$;
 
@@ -12279,6 +12777,43 @@ begin
 end
 $$;
 
+-- from 40_flow/list_workflows.sql
+-- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- Returns:  jsonb array of at most p_limit objects.
+create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+      from (
+        select row_number() over (order by x.called, x.position, x.id) as n, x.item
+          from (
+            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
+                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
+              from bpm.workflow w
+             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+            union all
+            select null, false, b.position,
+                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
+                                      'start_condition', b.start_source, 'status', null)
+              from bpm_core.process_instance p
+              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
+              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
+               and not exists (select from bpm_core.workflow_instance w
+                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
+         order by n
+         limit p_limit) l);
+end
+$$;
+
 -- from 40_flow/local_names.sql
 -- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
 -- Returns:  jsonb: {} or {"local": [names]}.
@@ -12330,9 +12865,10 @@ end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin. A process of
+-- several is locked right behind them, since the workflows that depend on others begin under its lock: whoever holds it waits for no instance.
 -- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
--- Locks:    workflow_instance.
+-- Locks:    workflow_instance; of a process of several then process_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -12344,8 +12880,10 @@ as $$
 declare
   v_locked uuid[] := array[]::uuid[];
   v_more   uuid[];
+  v_wide   boolean;
 begin
-  if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
+  select p.ended_bindings is not null into v_wide from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
   loop
@@ -12353,6 +12891,11 @@ begin
       select w.id
         from bpm_core.workflow_instance w
        where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    if cardinality(v_more) = 0 and v_wide then
+      perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+      v_wide := false;
+      continue;
+    end if;
     exit when cardinality(v_more) = 0;
     -- Locks are waited for once (law 1); a later one is only tried.
     if v_locked = '{}' then
@@ -13144,7 +13687,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; one of the two runs several workflows; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -13157,7 +13700,7 @@ declare
   r_process record;
   v_target  bpm_core.process_version;
 begin
-  select p.status, d.id as definition_id, d.code into r_process
+  select p.status, p.ended_bindings is not null as is_several, d.id as definition_id, d.code into r_process
     from bpm_core.process_instance p
     join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
     join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
@@ -13172,6 +13715,12 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
+  elsif r_process.is_several or (
+        select bool_or(b.binding_key <> 'main' or b.start_source is not null)
+          from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = v_target.id) then
+    perform bpm_core.fail('BP422', format('Process %s runs several workflows%s; instances of such are not moved to another version.', r_process.code,
+                                          case when r_process.is_several then '' else format(' in version %s', p_to_version) end), null,
+      'Let it end, or cancel it and start the new version.');
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -13309,7 +13858,7 @@ $$;
 
 -- from 40_flow/next_inbox_rows.sql
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
--- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- which are applied as a set; of a process all ends of its workflows. Sweeps wait for nobody. Rows set aside are left out.
 -- Returns:  inbox[].
 create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
 returns bpm_core.inbox[]
@@ -13324,7 +13873,7 @@ begin
     select q.row
       from (select i::bpm_core.inbox as row,
                    row_number() over line as n,
-                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+                   bool_and(i.kind = 'WorkflowEnded' or i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
               from unnest(p_rows) k(id)
              cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
              where i.available_at < 'infinity'
@@ -13981,8 +14530,8 @@ end
 $$;
 
 -- from 40_flow/park_inbox.sql
--- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
--- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Sets inbox rows of suspended instances and processes aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The targets are locked.
 -- Returns:  integer, how many. Writes: inbox.
 create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -13998,9 +14547,12 @@ begin
   v_waiting := array(
     select i.id
       from unnest(p_rows) k(id)
-     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
-     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     cross join lateral (select case i.target_kind when 'WorkflowInstance' then (
+                                  select w.status::text from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id)
+                                else (select p.status::text from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.target_id) end as status
+                         offset 0) w
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
@@ -14113,7 +14665,7 @@ begin
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
                case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end, null)::bpm_core.start
+                    else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
       left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
@@ -14166,6 +14718,85 @@ begin
     perform bpm_core.repeat_timers(v_missed, p_now);
   end if;
   return coalesce(cardinality(v_missed), 0);
+end
+$$;
+
+-- from 40_flow/pass_variables.sql
+-- Under the locks of the processes: workflows of several have ended well. Their variables become those of the process, in the order of their ends, the later
+-- winning; other workflows of the process that wait for conditions ask them again. What a process has heard of already it does not hear again.
+-- Writes:   process_instance, history_event (of the workflow that ended), inbox.
+create or replace function bpm_core.pass_variables(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_passed uuid[];
+begin
+  with ended as materialized (
+    select r.id as row_id, w.process_instance_id, w.id, w.binding_key, case w.status when 'Completed' then w.variables else '{}' end as variables
+      from unnest(p_rows) r
+     cross join lateral (select w.* from bpm_core.workflow_instance w
+                          where w.tenant_id = p_tenant_id and w.id = (r.payload ->> 'workflow')::uuid offset 0) w
+     cross join lateral (select p.status, p.ended_bindings from bpm_core.process_instance p
+                          where p.tenant_id = p_tenant_id and p.id = w.process_instance_id offset 0) p
+     where p.status = 'Running' and w.status in ('Completed', 'Skipped') and w.binding_key <> all (p.ended_bindings collate "C")),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, e.id, p_now, 'VariablesPassed', jsonb_build_object('process_variables', e.variables)
+      from ended e
+     where e.variables <> '{}'
+     order by e.row_id),
+  patched as (
+    update bpm_core.process_instance p
+       set variables = p.variables || m.variables, ended_bindings = p.ended_bindings || m.keys, version = p.version + 1, updated_at = p_now
+      from (select p_tenant_id as tenant_id, e.process_instance_id, bpm_core.jsonb_merge(e.variables order by e.row_id) as variables,
+                   array_agg(e.binding_key order by e.row_id) as keys
+              from ended e group by e.process_instance_id offset 0) m
+     where p.tenant_id = m.tenant_id and p.id = m.process_instance_id)
+  select array_agg(distinct e.process_instance_id) into v_passed from ended e where e.variables <> '{}';
+  if v_passed is not null then
+    perform bpm_core.recheck_workflows(p_tenant_id, v_passed);
+  end if;
+end
+$$;
+
+-- from 40_flow/patch_process.sql
+-- Under the locks of it and all its workflows: patches the variables of a process of several by hand. History tells of it at the workflow that began first;
+-- workflows that wait for conditions ask them again.
+-- p_expected: as of bpm.set_variables.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or has ended. Raises: BP409 a variable is not as expected. Writes: process_instance, history_event, audit_event, inbox.
+create or replace function bpm_core.patch_process(p_tenant_id text, p_process_instance_id uuid, p_variables jsonb, p_expected jsonb, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if p_expected is not null then
+    perform bpm_core.check_expected(
+      (select p.variables from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id), p_expected);
+  end if;
+  update bpm_core.process_instance p
+     set variables = p.variables || p_variables, version = p.version + 1, updated_at = v_now
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), v_now, 'VariablesSet', p_actor,
+          jsonb_build_object('process_variables', p_variables));
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
+    jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(p_variables) k(name))));
+  perform bpm_core.recheck_workflows(p_tenant_id, array[p_process_instance_id]);
+  return true;
 end
 $$;
 
@@ -14276,6 +14907,30 @@ begin
 end
 $$;
 
+-- from 40_flow/place_first_token.sql
+-- Puts the first token into a workflow instance that had none yet. The instance is locked.
+-- Returns:  moving, leaving the start event. Writes: token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.place_first_token(p_tenant_id text, p_due bpm_core.due_binding, p_actor text, p_now timestamptz)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  values (p_tenant_id, p_due.token_id, p_due.workflow_instance_id, p_due.start_node_id, 'Waiting', p_now);
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens + 1
+   where w.tenant_id = p_tenant_id and w.id = p_due.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor)
+  values (p_tenant_id, p_due.workflow_instance_id, p_now, 'TokenBorn', p_due.token_id, p_due.start_node_id, p_actor);
+  return row(p_tenant_id, p_due.workflow_instance_id, p_due.workflow_version_id, bpm_core.root_scope(), p_due.token_id, p_due.start_node_id, null,
+             null)::bpm_core.moving;
+end
+$$;
+
 -- from 40_flow/place_of.sql
 -- Where a live token of a process is: its workflow instance and the scope it is in; the host of an open scope counts as inside that, for what is wrong
 -- there is mostly about what the scope declares.
@@ -14331,6 +14986,26 @@ begin
      set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
   perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
+end
+$$;
+
+-- from 40_flow/plain_start.sql
+-- The plain start event of a workflow version.
+-- Returns:  text, its id; null when it has none.
+create or replace function bpm_core.plain_start(p_tenant_id text, p_version_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select n.node_id
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id = p_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
+     limit 1);
 end
 $$;
 
@@ -14423,11 +15098,12 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when s.is_several then 'CalledProcessOfSeveral' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
                       then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when s.is_several then format('Call activity %s calls %s, a process of several workflows; only one of a single workflow can be called.', h.node_id, c.code)
                     when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
                jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
              )::bpm_core.call
@@ -14605,6 +15281,28 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_workflows.sql
+-- The variables of processes have changed: their workflows that run and may wait for conditions ask them again, through the inbox, each under its own lock.
+-- Writes:   inbox.
+create or replace function bpm_core.recheck_workflows(p_tenant_id text, p_processes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Recheck', '{}', bpm_core.now()
+    from unnest(p_processes) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status, w.workflow_version_id, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.process_instance_id = k.id offset 0) w
+   cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+end
+$$;
+
 -- from 40_flow/redo_scope_outputs.sql
 -- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
 -- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
@@ -14641,6 +15339,48 @@ begin
             jsonb_build_object('scope', p_incident.detail ->> 'ended'));
     perform bpm_core.advance_isolated(v_leaving);
   end if;
+  return true;
+end
+$$;
+
+-- from 40_flow/redo_start.sql
+-- Decides again about a workflow of several that could neither begin nor be skipped, over the process variables as they are now. Its instance is locked.
+-- Returns:  boolean: whether the incident was about that. If it still cannot be decided there is a new one.
+-- Writes:   token, workflow_instance, history_event, incident, inbox, and what the path ahead writes.
+create or replace function bpm_core.redo_start(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+  v_due bpm_core.due_binding;
+begin
+  if p_incident.code not in ('StartUndecidable', 'WorkflowNotStartable') or p_incident.token_id is not null then
+    return false;
+  end if;
+  v_due := (
+    select row(w.process_instance_id, w.binding_key, b.position, w.workflow_version_id, w.role_version_id, w.id, bpm_core.new_id(), n.node_id,
+               j.fate, j.code, j.message, j.detail, null)::bpm_core.due_binding
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.process_version_id, p.variables from bpm_core.process_instance p
+                          where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     cross join lateral (select b.* from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b
+     cross join lateral (select bpm_core.plain_start(w.tenant_id, w.workflow_version_id) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(row(b.*)::bpm_core.process_workflow_binding, n.node_id, p.variables) j
+     where w.tenant_id = p_incident.tenant_id and w.id = p_incident.workflow_instance_id);
+  case v_due.fate
+    when 'Stop' then
+      perform bpm_core.stop_starts(p_incident.tenant_id, array[v_due], v_now);
+    when 'Skip' then
+      perform bpm_core.skip_workflow(p_incident.tenant_id, v_due.workflow_instance_id, p_actor, v_now);
+    else
+      perform bpm_core.advance_isolated(array[bpm_core.place_first_token(p_incident.tenant_id, v_due, p_actor, v_now)]);
+  end case;
   return true;
 end
 $$;
@@ -14777,7 +15517,7 @@ begin
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
     -- One that stops no token (a command that failed after its token went on) may outlive its instance; resolving it is to have seen it.
-    if r_incident.token_id is not null then
+    if r_incident.token_id is not null or r_incident.code in ('StartUndecidable', 'WorkflowNotStartable') then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
@@ -14809,11 +15549,12 @@ $$;
 
 -- from 40_flow/restart_process.sql
 -- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
--- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
+-- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is. A
+-- process of several workflows begins as a whole, with the variables the process had.
 -- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
 -- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
--- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
---           reason too long.
+-- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; a node or a
+--           row of history for a process of several workflows; key or reason too long.
 -- Writes:   as start_processes; history_event, audit_event.
 create or replace function bpm.restart_process(
   p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
@@ -14838,6 +15579,9 @@ begin
     perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
   end if;
   v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
+  if v_start.is_several and num_nonnulls(p_node_id, p_upto) > 0 then
+    perform bpm_core.fail('BP422', format('Process instance %s has several workflows; it is started again as a whole only.', p_process_instance_id));
+  end if;
   if p_idempotency_key is not null then
     v_start.idempotency_key := p_idempotency_key;
     v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
@@ -14847,10 +15591,8 @@ begin
     end if;
   end if;
   if v_start.outcome is null then
-    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
-      select w.id from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
+    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(
+      p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
   select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
@@ -14887,7 +15629,7 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'is_several', r_process.ended_bindings is not null, 'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
              'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
@@ -14898,9 +15640,7 @@ begin
      cross join lateral (select v.definition_id from bpm_core.process_version v
                           where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
      cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
+     where w.tenant_id = p_tenant_id and w.id = bpm_core.first_workflow(p_tenant_id, p_process_instance_id));
   return v_start;
 end
 $$;
@@ -15051,7 +15791,8 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+  values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
+          case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
@@ -15251,10 +15992,10 @@ $$;
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
 -- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
--- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
--- Returns:  jsonb, the variables as they are now, as the token sees them.
+-- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process; where it has several, the process itself.
+-- Returns:  jsonb, the variables as they are now, as the token sees them, or as bpm.get_variables gives them.
 -- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
--- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
+-- Writes:   workflow_instance, process_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
                                               p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
@@ -15281,14 +16022,18 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
     from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
-  if v_instance is null then
+  if v_instance is null and bpm_core.patch_process(p_tenant_id, p_process_instance_id, v_variables, p_expected, v_actor) then
+    return bpm.get_variables(p_process_instance_id, p_tenant_id => p_tenant_id);
+  elsif v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
   end if;
-  perform bpm_core.check_expected(p_tenant_id, v_instance, v_scope, p_expected);
+  if p_expected is not null then
+    perform bpm_core.check_expected((select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, v_scope) v), p_expected);
+  end if;
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
      set variables = w.variables || bpm_core.patch_scopes(p_tenant_id, v_scope, v_variables), lock_version = w.lock_version + 1
@@ -15320,7 +16065,7 @@ begin
   select distinct on (s.idempotency_key)
          p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
          jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
-         p_now, p_now + interval '90 days'
+         p_now, bpm_core.key_expiry(p_now)
     from unnest(p_starts) s
    where s.idempotency_key is not null and s.outcome is null
    order by s.idempotency_key, s.item
@@ -15335,7 +16080,7 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause, s.is_several
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k
@@ -15426,6 +16171,27 @@ begin
   perform bpm_core.advance_isolated(array[v_token]);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
+-- from 40_flow/skip_workflow.sql
+-- Ends a workflow of several that has not begun as Skipped; its process hears of it through the inbox. The instance is locked.
+-- Writes:   workflow_instance, history_event, inbox.
+create or replace function bpm_core.skip_workflow(p_tenant_id text, p_instance_id uuid, p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.workflow_instance w
+     set status = 'Skipped', ended_at = p_now
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor)
+  values (p_tenant_id, p_instance_id, p_now, 'InstanceSkipped', 'Running', 'Skipped', p_actor);
+  perform bpm_core.tell_processes(p_tenant_id, array[p_instance_id], 'Skipped');
 end
 $$;
 
@@ -15546,7 +16312,8 @@ end
 $$;
 
 -- from 40_flow/start_nodes.sql
--- The start events of a process version that wait for something, with what its instances are pinned to.
+-- The start events of a process version that wait for something, with what its instances are pinned to; of one of several workflows those of the first
+-- that begins.
 -- Returns:  one row per event; name is that of the message or signal.
 create or replace function bpm_core.start_nodes(p_tenant_id text, p_process_version_id uuid)
 returns table (node_id text, kind bpm_core.node_kind, name text, timer_kind text, timer_rule text, time_zone text, catch_up text, workflow_version_id uuid, role_version_id uuid)
@@ -15563,7 +16330,7 @@ begin
     from (select b.tenant_id, b.workflow_version_id
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15748,9 +16515,9 @@ $$;
 
 -- from 40_flow/startable_version.sql
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
--- Returns:  no row when there is none.
+-- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -15759,7 +16526,7 @@ set jit = off
 as $$
 begin
   return query
-  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
      select v.tenant_id, v.id
@@ -15768,10 +16535,10 @@ begin
         and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id
+     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
        from bpm_core.process_workflow_binding b
       where b.tenant_id = v.tenant_id and b.process_version_id = v.id
-      order by b.position
+      order by b.depends_on <> '{}', b.position
       limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15800,6 +16567,58 @@ as $$
      where around.tenant_id = p_tenant_id and around.state = 'Open' and n.element = 'startEvent' and n.attached_to is not null
        -- An error ends what is around it, whatever the drawing says.
        and (n.interrupting or n.kind = 'ErrorBoundary'))
+$$;
+
+-- from 40_flow/stop_processes.sql
+-- Under the locks of the processes: a workflow of several has failed, or was cancelled by itself. Its process ends so, too; what else runs in it is cancelled
+-- through the inbox, each under its own lock, and nothing begins any more.
+-- Writes:   process_instance, history_event, inbox.
+create or replace function bpm_core.stop_processes(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_end record;
+begin
+  for r_end in
+    select distinct on (r.target_id) r.target_id as id, (r.payload ->> 'workflow')::uuid as workflow_id, (r.payload ->> 'status')::bpm_core.process_status as status
+      from unnest(p_rows) r
+     cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = r.target_id offset 0) p
+     where p.status = 'Running'
+     order by r.target_id, r.id
+  loop
+    perform bpm_core.end_processes(p_tenant_id, array[r_end.id], array[r_end.workflow_id], r_end.status, p_now);
+    perform bpm_core.cancel_workflows(p_tenant_id, r_end.id, r_end.workflow_id);
+  end loop;
+end
+$$;
+
+-- from 40_flow/stop_starts.sql
+-- Opens the incidents of workflows of several that can neither begin nor be skipped.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.stop_starts(p_tenant_id text, p_due bpm_core.due_binding[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with stopped as materialized (
+    select d.workflow_instance_id, bpm_core.new_id() as incident_id, d.code, d.message, d.detail from unnest(p_due) d),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, s.incident_id, s.workflow_instance_id, s.code, s.message, s.detail, p_now
+      from stopped s)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+  select p_tenant_id, s.workflow_instance_id, p_now, 'IncidentOpened', jsonb_build_object('incident', s.incident_id, 'code', s.code, 'message', s.message)
+    from stopped s;
+end
 $$;
 
 -- from 40_flow/suspend_process.sql
@@ -15942,6 +16761,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_processes.sql
+-- Tells processes of several, through the inbox, that workflows of theirs have ended. One that has ended itself needs not hear it.
+-- Writes:   inbox.
+create or replace function bpm_core.tell_processes(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'ProcessInstance', w.process_instance_id, 'WorkflowEnded',
+         jsonb_build_object('process', w.process_instance_id, 'workflow', w.id, 'binding', w.binding_key, 'status', p_status), bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.binding_key from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+   where p.status in ('Running', 'Suspended');
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -15956,6 +16798,7 @@ as $$
 declare
   v_now   timestamptz := bpm_core.now();
   v_hosts bpm_core.moving[];
+  v_bare  uuid[];
 begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
@@ -15984,6 +16827,11 @@ begin
      cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
+  -- One without a token: a workflow of several that could not begin.
+  v_bare := array(select i.id from unnest(p_instances) i(id) where not exists (select from unnest(v_hosts) h where h.instance_id = i.id));
+  if cardinality(v_bare) > 0 then
+    perform bpm_core.close_incidents(array(select row(p_tenant_id, b.id, null, null, null, null, null, null)::bpm_core.moving from unnest(v_bare) b(id)));
+  end if;
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   -- Messages set aside while it was suspended go back to where they came from.
   perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
@@ -16050,8 +16898,9 @@ end
 $$;
 
 -- from 40_flow/tick_inbox.sql
--- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows.
--- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, then inbox.
+-- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows; then the same with processes of
+-- several workflows, which come after instances in the lock order.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, inbox, process_instance skip locked.
 create or replace function bpm_core.tick_inbox(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -16067,6 +16916,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_others uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -16080,6 +16930,12 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
+    if cardinality(v_others) > 0 then
+      v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
+      v_result.done := v_result.done + bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_locked := v_locked || v_others;
+    end if;
     v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -16306,7 +17162,7 @@ as $$
 $$;
 
 -- from 40_flow/triggered_start.sql
--- A start that nobody called for: of this version at this start event, with fresh ids.
+-- A start that nobody called for: of this version at this start event, with fresh ids. Of a process of several workflows it is the first that begins there.
 -- Returns:  start. The cause goes into history.
 create or replace function bpm_core.triggered_start(p_tenant_id text, p_process_version_id uuid, p_node_id text, p_variables jsonb, p_business_key text, p_cause jsonb)
 returns bpm_core.start
@@ -16327,11 +17183,11 @@ begin
   v_start.workflow_instance_id := bpm_core.new_id();
   v_start.token_id := bpm_core.new_id();
   v_start.cause := p_cause;
-  select b.workflow_version_id, w.owner_role_version_id into v_start.workflow_version_id, v_start.role_version_id
-    from (select b.tenant_id, b.workflow_version_id
+  select b.workflow_version_id, w.owner_role_version_id, b.is_several into v_start.workflow_version_id, v_start.role_version_id, v_start.is_several
+    from (select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w;
@@ -16393,6 +17249,29 @@ begin
          from bpm_core.workflow_instance w
         where w.tenant_id = k.tenant_id and w.id = k.id
           for no key update skip locked) w);
+end
+$$;
+
+-- from 40_flow/try_lock_processes.sql
+-- Locks those of the process instances that nobody holds, in the order of their ids, for the picker of the inbox.
+-- Returns:  the ids locked. Locks: process_instance, for no key update skip locked.
+create or replace function bpm_core.try_lock_processes(p_tenant_id text, p_processes uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_processes) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select p.id
+         from bpm_core.process_instance p
+        where p.tenant_id = k.tenant_id and p.id = k.id
+          for no key update skip locked) p);
 end
 $$;
 
@@ -16458,10 +17337,13 @@ begin
          v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
     from unnest(v_turning) i(id);
   perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if p_to = 'Running' then
+    perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  end if;
   if v_status::text = p_to::text then
     return cardinality(v_turning) > 0;
   end if;
-  -- After tasks and timers in the lock order.
+  -- After tasks and timers in the lock order; one of several workflows is locked already.
   perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
   update bpm_core.process_instance p
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
@@ -16541,7 +17423,7 @@ $$;
 
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
--- Returns:  uuid[], the main one first.
+-- Returns:  uuid[], its only one first; of several those that began first.
 -- Raises:   BP404 no such process instance for this tenant.
 create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_instance_id uuid)
 returns uuid[]
@@ -16558,7 +17440,7 @@ begin
     select w.id
       from bpm_core.workflow_instance w
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-     order by w.binding_key <> 'main', w.id);
+     order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
       jsonb_build_object('process_instance_id', p_process_instance_id), 'The view bpm.instance lists those you may see.');
@@ -21742,6 +22624,104 @@ begin
 end
 $$;
 
+-- from 80_operation/broken_bindings.sql
+-- What does not fit between processes of several workflows, their bindings and the workflow instances these have.
+-- Returns:  rows (invariant, kind, id, rule, seen).
+create or replace function bpm_core.broken_bindings(p_tenant_id text)
+returns table (invariant text, kind text, id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with several as materialized (
+    select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
+  bound as materialized (
+    select p.id as process_id, p.status as process_status, p.ended_bindings, b.binding_key, b.depends_on, b.position,
+           w.id as workflow_id, w.status, w.ends_process, b.binding_key = any (p.ended_bindings collate "C") as has_ended,
+           -- An end that the process has not heard of yet, but will, or would if somebody mended why it cannot.
+           exists (select from bpm_core.inbox i where i.tenant_id = p.tenant_id and i.target_id = p.id and i.payload ->> 'workflow' = w.id::text)
+             or exists (select from bpm_core.incident i
+                         where i.tenant_id = p.tenant_id and i.workflow_instance_id = w.id and i.state = 'Open' and i.detail ->> 'inbox' = 'WorkflowEnded') as is_told
+      from several p
+      join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+      left join bpm_core.workflow_instance w
+        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')
+  select 'I-11', 'workflow_instance', b.workflow_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('it has ended, and its process never hears of it',
+      b.process_status in ('Running', 'Suspended') and b.status in ('Completed', 'Skipped', 'Failed', 'Cancelled') and not b.has_ended and not b.is_told),
+     ('its process believes that it has ended', b.has_ended and b.status is distinct from 'Completed' and b.status is distinct from 'Skipped'),
+     ('it began before what it depends on had ended', b.workflow_id is not null and not b.depends_on <@ (b.ended_bindings collate "C")),
+     ('it goes on although its process has ended',
+      b.process_status in ('Completed', 'Failed', 'Cancelled') and b.status in ('Running', 'Suspended')
+        and not exists (select from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.target_id = b.workflow_id and i.kind = 'Cancel')),
+     ('one of several that would end its process alone', b.ends_process)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', b.process_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('a workflow whose turn has come has not begun',
+      b.process_status in ('Running', 'Suspended') and b.workflow_id is null and b.depends_on <@ (b.ended_bindings collate "C")),
+     ('Completed without all its workflows', b.process_status = 'Completed' and not b.has_ended)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'one of several workflows that does not know it, or the other way round', jsonb_build_object('ended_bindings', p.ended_bindings)
+    from bpm_core.process_instance p
+    join (select b.process_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
+            from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id group by b.process_version_id) b on b.process_version_id = p.process_version_id
+   where p.tenant_id = p_tenant_id and (p.ended_bindings is not null) <> b.is_several
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'running with nothing left to do', jsonb_build_object('status', p.status, 'ended_bindings', p.ended_bindings)
+    from several p
+   where p.status in ('Running', 'Suspended')
+     and not exists (select from bound b where b.process_id = p.id and (b.status in ('Running', 'Suspended') or b.is_told))
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'suspended, or not, unlike its workflows', jsonb_build_object('process', p.status, 'workflow', w.id, 'status', w.status)
+    from several p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.process_instance_id = p.id
+   where p.status in ('Running', 'Suspended') and w.status in ('Running', 'Suspended') and p.status::text <> w.status::text
+  union all
+  select 'I-11', 'inbox', i.id::text, 'set aside, but its process is not suspended', jsonb_build_object('process', p.id, 'status', p.status)
+    from several p
+    join bpm_core.inbox i on i.tenant_id = p.tenant_id and i.target_id = p.id
+   where i.available_at = 'infinity' and p.status <> 'Suspended'
+  union all
+  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', t.times)
+    from several p
+   cross join lateral (
+     select count(*) as times, coalesce(bool_and(h.to_state = p.status::text), true) as as_told
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.kind = 'ProcessEnded') t
+   where p.created_at >= (select bpm_core.history_since())
+     and (t.times <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not t.as_told)
+  union all
+  select 'I-14', 'process_instance', p.id::text, 'its variables are not what the patches make', jsonb_build_object('patches', t.patch)
+    from several p
+   cross join lateral (
+     select bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) as patch
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.detail ? 'process_variables') t
+   where p.created_at >= (select bpm_core.history_since()) and p.variables <> p.variables || coalesce(t.patch, '{}')
+  union all
+  -- What a workflow passed on is what it had when it ended.
+  select 'I-14', 'workflow_instance', b.workflow_id::text, 'it passed on other variables than it had', jsonb_build_object('binding', b.binding_key)
+    from bound b
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = b.workflow_id
+    left join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'VariablesPassed'
+   where b.has_ended and b.status = 'Completed' and w.created_at >= (select bpm_core.history_since())
+     and coalesce(h.detail -> 'process_variables', '{}') <> w.variables
+  union all
+  select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
+    from several p
+   cross join lateral unnest(p.ended_bindings) e(key)
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+$$;
+
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
@@ -21778,6 +22758,7 @@ begin
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
@@ -22249,7 +23230,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- Where the workflow is its process's only one, both have the same status; of several, the process has heard, or will hear, of each end, and what depends on
+-- it has begun then and not before. A token has the waits of all events of its node,
 -- a start event of a current version its own. What is held is
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
@@ -22292,6 +23274,9 @@ as $$
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
            jsonb_build_object('instance_status', h.status, 'state', h.state))
     from bpm_core.held_astray(p_tenant_id) h
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -22369,10 +23354,14 @@ as $$
                 where e.tenant_id = p_tenant_id
                 group by e.task_instance_id) e on e.task_instance_id = t.id
    where t.tenant_id = p_tenant_id and coalesce(e.ended, 0) <> t.attempt - (t.state = 'Executing')::integer
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
 $$;
 
 -- from 80_operation/invariant_i_14.sql
--- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch, also those that
+-- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -22403,6 +23392,9 @@ as $$
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -22523,7 +23515,7 @@ $$;
 
 -- from 80_operation/invariant_i_18.sql
 -- I-18: same tenant, operation, key and payload -> same answer; another payload -> conflict; concurrent callers -> one effect. What is kept of a
--- key must be able to do that: a whole hash, an answer, and the instance it speaks of.
+-- key must be able to do that: a whole hash, an answer, and the instance or signal it speaks of.
 create or replace function bpm_core.invariant_i_18(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -22534,21 +23526,25 @@ as $$
     from bpm_core.idempotency_key k
     left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
+    left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
    cross join lateral (values
      ('the request hash is no sha256', length(k.request_hash) <> 32),
-     ('the answer is missing', k.operation = 'start_process' and (k.response is null or k.instance_id is null)),
+     ('the answer is missing', k.response is null or k.operation = 'start_process' and k.instance_id is null),
      ('the answer speaks of another instance',
       k.operation = 'start_process' and k.response is not null
       and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
            or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
-     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null)) x(rule, broken)
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null),
+     ('the signal was never sent as the answer says',
+      k.operation = 'broadcast_signal' and k.response is not null
+      and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
    where k.tenant_id = p_tenant_id and x.broken
   union all
-  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance',
-           jsonb_build_object('instance_id', k.instance_id, 'keys', array_agg(k.key order by k.key)))
+  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance or signal',
+           jsonb_build_object('instance_id', k.instance_id, 'signal_id', k.response ->> 'signal_id', 'keys', array_agg(k.key order by k.key)))
     from bpm_core.idempotency_key k
-   where k.tenant_id = p_tenant_id and k.instance_id is not null
-   group by k.tenant_id, k.operation, k.instance_id
+   where k.tenant_id = p_tenant_id and (k.instance_id is not null or k.response ? 'signal_id')
+   group by k.tenant_id, k.operation, k.instance_id, k.response ->> 'signal_id'
   having count(*) > 1
 $$;
 
@@ -22702,6 +23698,64 @@ as $$
    where o.tenant_id = p_tenant_id and x.broken
 $$;
 
+-- from 80_operation/invariant_i_24.sql
+-- I-24: facts come only from accepted results or approved reviews, with provenance: the subject counts who spoke of it, the evidence came with the result or was
+-- looked at in the review, each fact supersedes the one before it once, and one per name stands.
+create or replace function bpm_core.invariant_i_24(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, x.rule,
+           jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
+    from bpm_core.fact f
+    left join bpm_core.result r on r.tenant_id = f.tenant_id and r.task_instance_id = f.task_instance_id and r.attempt = f.attempt
+    left join bpm_core.fact n on n.tenant_id = f.tenant_id and n.id = f.superseded_by
+   cross join lateral (values
+     ('its result was not accepted', f.task_instance_id is not null and r.verdict is distinct from 'Accepted' and f.review_id is null),
+     ('another worker answered than confirmed it', f.review_id is null and r.created_by is distinct from f.confirmed_by),
+     ('its evidence did not come with its result', f.review_id is null and exists (
+        select
+          from unnest(f.evidence_ids) e(id)
+          left join bpm_core.result_evidence l
+            on l.tenant_id = f.tenant_id and l.task_instance_id = f.task_instance_id and l.attempt = f.attempt and l.evidence_id = e.id
+         where l.evidence_id is null)),
+     ('superseded by a fact about something else, or an older one', f.superseded_by is not null
+        and (n.subject_id, n.name) is distinct from (f.subject_id, f.name) or n.subject_version <= f.subject_version)) x(rule, broken)
+   where f.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.superseded_by::text, 'supersedes more than one fact', jsonb_build_object('superseded', array_agg(f.id)))
+    from bpm_core.fact f
+   where f.tenant_id = p_tenant_id and f.superseded_by is not null
+   group by f.tenant_id, f.superseded_by
+  having count(*) > 1
+  union all
+  select bpm_core.violation_of('I-24', f.tenant_id, 'subject', f.subject_id::text, 'what is said of it has no last word', jsonb_build_object('name', f.name))
+    from bpm_core.fact f
+   where f.tenant_id = p_tenant_id
+   group by f.tenant_id, f.subject_id, f.name
+  having count(*) filter (where f.superseded_by is null) <> 1
+  union all
+  select bpm_core.violation_of('I-24', s.tenant_id, 'subject', s.id::text, 'its version is not the number of those who spoke of it',
+           jsonb_build_object('lock_version', s.lock_version, 'spoke', coalesce(f.spoke, 0), 'highest', f.highest))
+    from bpm_core.subject s
+    left join (select f.subject_id, count(distinct (f.task_instance_id, f.attempt, f.review_id)) as spoke, max(f.subject_version) as highest
+                 from bpm_core.fact f
+                where f.tenant_id = p_tenant_id
+                group by f.subject_id) f on f.subject_id = s.id
+   where s.tenant_id = p_tenant_id and (s.lock_version <> coalesce(f.spoke, 0) or s.lock_version <> coalesce(f.highest, 0))
+  union all
+  select bpm_core.violation_of('I-24', e.tenant_id, 'evidence', e.id::text, x.rule, jsonb_build_object('purged_at', e.purged_at, 'object_key', e.object_key))
+    from bpm_core.evidence e
+   cross join lateral (values
+     ('it is not what it is known by', e.object_key is not null and e.identity_hash <> bpm_core.evidence_identity(e.sha256, e.object_key)),
+     ('its purge was not audited', e.purged_at is not null and not exists (
+        select
+          from bpm_core.audit_event a
+         where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
+   where e.tenant_id = p_tenant_id and x.broken
+$$;
+
 -- from 80_operation/invariant_i_27.sql
 -- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
@@ -22746,6 +23800,9 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_compensation(p_tenant_id) o
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -23381,7 +24438,7 @@ as $$
        select b.workflow_version_id
          from bpm_core.process_workflow_binding b
         where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
-        order by b.position
+        order by b.depends_on <> '{}', b.position
         limit 1) b
       join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
      where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
@@ -23397,7 +24454,7 @@ as $$
   started as materialized (
     select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     where h.tenant_id = p_tenant_id and h.kind in ('InstanceStarted', 'InstanceSkipped') and h.detail ? 'timer'
      group by 1)
   select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
     from subscription s
@@ -23446,7 +24503,7 @@ as $$
            coalesce(h.detail ->> 'task', h.detail ->> 'timer', h.detail ->> 'incident', h.detail ->> 'subscription') as about, count(*) as times
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
-       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
+       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSkipped', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
                       'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
@@ -23454,7 +24511,9 @@ as $$
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
    cross join lateral (values
-     ('InstanceStarted', 1),
+     -- One that is skipped may have been begun as one that could not be decided.
+     ('InstanceStarted', case when k.status <> 'Skipped' then 1 end),
+     ('InstanceSkipped', (k.status = 'Skipped')::integer),
      ('InstanceCompleted', (k.status = 'Completed')::integer),
      ('InstanceFailed', (k.status = 'Failed')::integer),
      ('InstanceCancelled', (k.status = 'Cancelled')::integer)) e(kind, times)
@@ -23741,7 +24800,7 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
-                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+                         'InstanceSkipped', 'VariablesPassed', 'ProcessEnded', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
@@ -23869,16 +24928,44 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       coalesce(w.live_tokens, 0) as live_tokens,
+       case when p.ended_bindings is null then coalesce(w.live_tokens, 0)
+            else (select coalesce(sum(l.live_tokens), 0)::integer from bpm_core.workflow_instance l
+                   where l.tenant_id = p.tenant_id and l.process_instance_id = p.id and l.parent_token_id is null) end as live_tokens,
        coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
-    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = case when p.ended_bindings is null then 'main' end and w.trigger_key = ''
   left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+comment on view bpm.instance is 'Process instances, with the variables of their workflow, how many tokens are live and how many incidents open. Of a process of several workflows the variables are those of the process and workflow_instance_id is null: see bpm.workflow.';
+
+create or replace view bpm.workflow with (security_barrier) as
+select w.tenant_id,
+       w.process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       w.binding_key,
+       b.position,
+       b.depends_on,
+       b.start_source as start_condition,
+       w.parent_token_id,
+       w.depth,
+       w.status::text as status,
+       w.variables,
+       w.live_tokens,
+       w.created_at,
+       w.ended_at
+  from bpm_core.workflow_instance w
+  left join bpm_core.workflow_version v on v.tenant_id = w.tenant_id and v.id = w.workflow_version_id
+  left join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_workflow_binding b
+    on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key
+ where w.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow is 'The workflow instances of processes: its only one, or several, which may depend on each other (depends_on, start_condition); and those that call activities have called (parent_token_id). One that is Skipped never began, its start condition was false.';
 
 create or replace view bpm.timer with (security_barrier) as
 select t.tenant_id,
@@ -24411,6 +25498,7 @@ values
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
+  ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),

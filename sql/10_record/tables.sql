@@ -2,6 +2,7 @@
 
 create type bpm_core.history_kind as enum (
   'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated', 'VariablesSet',
+  'InstanceSkipped', 'VariablesPassed', 'ProcessEnded',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TokenPlaced', 'NodeSkipped',
   'ScopeOpened', 'ScopeCompleted', 'ScopeCancelled',

@@ -157,7 +157,7 @@ select set_eq(
     ('tenant'), ('access'),
     ('history'), ('evidence'), ('subject'), ('fact'),
     ('definition'),
-    ('instance'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
+    ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('dead_letter'),
     ('approval'),
     ('command'),
