@@ -20708,7 +20708,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_claim bpm_core.lane_claim := row('{}', p_limit);
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
   v_busy  integer[];
   v_rated integer[];
   v_ids   uuid[];
@@ -21924,10 +21924,10 @@ begin
   select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id for no key update;
   select d.breaker_threshold, d.breaker_delay into r_profile from bpm_core.destination d where d.tenant_id = p_tenant_id and d.id = p_destination_id;
   v_failures := p_failures + case when p_answered then 0 else r_gate.failures end;
-  v_state := case when r_gate.held_by is not null then 'Open'
+  v_state := (case when r_gate.held_by is not null then 'Open'
                   when r_gate.state = 'Closed' or p_answered
                     then case when v_failures >= r_profile.breaker_threshold then 'Open' else 'Closed' end
-                  else 'Open' end;
+                  else 'Open' end)::bpm_core.breaker_state;
   v_openings := case when v_state = 'Closed' then 0 when r_gate.state = v_state then r_gate.openings else r_gate.openings + 1 end;
   update bpm_core.destination_gate g
      set state = v_state, failures = v_failures, openings = v_openings, last_error = coalesce(p_last_error, g.last_error), updated_at = v_now,
