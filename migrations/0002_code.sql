@@ -1284,6 +1284,7 @@ create or replace function bpm_core.bpmn_elements(p_document xml)
 returns bpm_core.bpmn_element[]
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_elements bpm_core.bpmn_element[] := array[]::bpm_core.bpmn_element[];
@@ -6658,10 +6659,12 @@ $$;
 
 -- from 20_catalog/read_bpmn.sql
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
+-- XPath counts in floats; how these are spelled is a setting of the session, and so pinned.
 -- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
 create or replace function bpm_core.read_bpmn(p_xml text, out elements bpm_core.bpmn_element[], out findings bpm_core.finding[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);
@@ -8880,8 +8883,8 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+      from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
   if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
@@ -12927,8 +12930,8 @@ begin
   loop
     v_more := array(
       select w.id
-        from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+        from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+       where w.tenant_id = p_tenant_id and w.id <> all (v_locked));
     if cardinality(v_more) = 0 and v_wide then
       perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
       v_wide := false;
@@ -16059,8 +16062,8 @@ begin
   v_variables := bpm_core.decode_variables(p_variables);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
-    from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
+    from (select w.tenant_id, w.id, w.ends_process, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
@@ -17364,8 +17367,8 @@ begin
   end if;
   v_turning := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+      from (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status = v_from);
   update bpm_core.workflow_instance w
      set status = p_to, lock_version = w.lock_version + 1
     from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
@@ -17476,8 +17479,9 @@ declare
 begin
   v_workflows := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+      from (select w.tenant_id, w.id, w.parent_token_id, w.created_at from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id
      order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
