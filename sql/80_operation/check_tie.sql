@@ -7,7 +7,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_may text[] := case p_table when 'tenant' then '{tenant_id}' when 'session_scope_link' then '{tenant_id,channel,session_id,group_id}' end;
+  v_may text[] := case p_table when 'tenant' then array['tenant_id'] when 'session_scope_link' then array['tenant_id', 'channel', 'session_id', 'group_id'] end;
 begin
   if v_may is null or coalesce(cardinality(p_columns), 0) = 0 or array_ndims(p_columns) <> 1 or not p_columns <@ v_may
      or cardinality(p_columns) <> (select count(distinct c) from unnest(p_columns) c) then

@@ -6,29 +6,24 @@ create or replace function bpm_core.missing_at_host(p_key bpm_core.identity_tie,
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_host   text;
-  v_equal  text;
-  v_values text;
-  v_known  text;
 begin
   if row_security_active(p_key.host_table) then
     perform bpm_core.fail('BP422', format('Row level security hides rows of %s from bpm_owner.', p_key.host_table), null, 'Give bpm_owner a policy that lets it see all rows.');
   end if;
-  select format('%I.%I', n.nspname, c.relname) into v_host from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_key.host_table;
-  -- Compared by the collation of the host's column, as the foreign key does.
-  select string_agg(format('h.%I = l.%I collate %I.%I', a.attname, w.name, n.nspname, l.collname), ' and ' order by w.n),
-         string_agg(format('l.%I', w.name), ', ' order by w.n), string_agg(format('l.%I is not null', w.name), ' and ' order by w.n)
-    into v_equal, v_values, v_known
-    from unnest(p_key.columns, p_key.host_columns) with ordinality w(name, host_name, n)
-    join pg_attribute a on a.attrelid = p_key.host_table and a.attname = w.host_name
-    join pg_collation l on l.oid = a.attcollation
-    join pg_namespace n on n.oid = l.collnamespace;
   execute format(
     'select count(*), coalesce(jsonb_agg(m.told order by m.told) filter (where m.n <= $1), ''[]'') from ('
     'select jsonb_build_array(%1$s) as told, row_number() over () as n from (select distinct %1$s from %2$s l '
     'where %3$s and not exists (select from %4$s h where %5$s) limit 100001) l) m',
-    v_values, p_key.bound_table, v_known, v_host, v_equal)
+    (select string_agg(format('l.%I', c.name), ', ' order by c.n) from unnest(p_key.columns) with ordinality c(name, n)),
+    p_key.bound_table,
+    (select string_agg(format('l.%I is not null', c.name), ' and ') from unnest(p_key.columns) c(name)),
+    p_key.host_table,
+    -- Compared by the collation of the host's column, as the foreign key does.
+    (select string_agg(format('h.%I = l.%I collate %I.%I', a.attname, c.name, n.nspname, l.collname), ' and ')
+       from unnest(p_key.columns, p_key.host_columns) c(name, host_name)
+       join pg_attribute a on a.attrelid = p_key.host_table and a.attname = c.host_name
+       join pg_collation l on l.oid = a.attcollation
+       join pg_namespace n on n.oid = l.collnamespace))
     into missing, samples using p_limit;
 end
 $$;
