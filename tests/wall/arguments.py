@@ -42,6 +42,7 @@ PLAIN: dict[str, str | None] = {
     "p_executor_kind": None,
     "p_expected": None,
     "p_expected_version": None,
+    "p_form": None,
     "p_from_version": "1",
     "p_history": None,
     "p_jitter": None,
