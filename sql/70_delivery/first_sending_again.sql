@@ -6,6 +6,9 @@ create or replace function bpm_core.first_sending_again(p_tenant_id text, p_comm
 returns uuid
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_now  timestamptz := bpm_core.now();
