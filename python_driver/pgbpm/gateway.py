@@ -66,6 +66,10 @@ select t.outcome from bpm.throw_error(
   p_task_id => %s::uuid, p_fencing_token => %s, p_error_code => %s, p_message => %s,
   p_variables => %s::jsonb, p_tenant_id => %s) t
 """
+_NEXT_PROBE = """
+select extract(epoch from c.asked_at - clock_timestamp())::float8 as due_in
+  from bpm.command c where c.tenant_id = %s and c.asked_at is not null order by c.asked_at limit 1
+"""
 
 MOST_UNSERVED = 1000
 """No more ready tasks are looked at in one tenant."""
@@ -191,9 +195,16 @@ class Gateway:
 
     async def claim_probes(
         self, tenant: str, worker: str, kinds: Sequence[str], limit: int
-    ) -> list[Row]:
-        """Up to ``limit`` commands whose receivers are to be asked; ``left_s``: of the lease."""
-        return await self._rows(_CLAIM_PROBES, worker, limit, list(kinds), tenant)
+    ) -> tuple[list[Row], float | None]:
+        """Up to ``limit`` commands whose receivers are to be asked; ``left_s``: of the lease.
+
+        If there are none: seconds until the next one.
+        """
+        items = await self._rows(_CLAIM_PROBES, worker, limit, list(kinds), tenant)
+        if items:
+            return items, None
+        due = await self._rows(_NEXT_PROBE, tenant)
+        return [], due[0]["due_in"] if due else None
 
     async def tick(self, tenant: str, limit: int | None, positions: str | None) -> Ticked:
         """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …

@@ -398,7 +398,7 @@ class Runner:
         free = await self._probe_slots.wait()
         if not free:
             return Look(found=False)
-        items = await self._repeater(
+        items, due_in = await self._repeater(
             "claim_probes",
             lambda: self._gateway.claim_probes(
                 tenant, self.name, self._deliverer.probing_kinds, free
@@ -410,7 +410,7 @@ class Runner:
             asking = asyncio.create_task(self._probe(tenant, item))
             self._sending.add(asking)
             asking.add_done_callback(self._asked)
-        return Look(found=bool(items))
+        return Look(found=bool(items), due_in=due_in)
 
     async def _probe(self, tenant: str, item: dict[str, Any]) -> None:
         left = item["left_s"] - _LEASE_MARGIN_S

@@ -1,6 +1,6 @@
 -- Unknown commands whose receiver's profile allows it are Pending again when their backoff is over, with the same key, while the receiver still
 -- knows it. Those released so and not claimed in time are Unknown again. The others only a person moves (reconcile_command).
--- Returns:  tick_result: rows done, the next position, when the next falls due, what receivers are asked for included.
+-- Returns:  tick_result: rows done, the next position, when the next falls due.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.tick_unknown(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -34,17 +34,12 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
-  v_result.next_due_at := least((
+  v_result.next_due_at := (
     select o.review_at
       from bpm_core.outbox o
      where o.tenant_id = p_tenant_id and o.review_at > p_now
      order by o.review_at
-     limit 1), (
-    select o.probe_at
-      from bpm_core.outbox o
-     where o.tenant_id = p_tenant_id and o.probe_at > p_now
-     order by o.probe_at
-     limit 1));
+     limit 1);
   return v_result;
 end
 $$;
