@@ -419,6 +419,9 @@ create type bpm_core.draft_binding as (
   starts              text[]
 );
 
+-- Whether a value meets a schema: fault says why not; unknown: because it could not be checked; steps: taken so far, which are bounded.
+create type bpm_core.schema_verdict as (fault text, unknown boolean, steps integer);
+
 create type bpm_core.expression_token as (
   kind  text,
   value text,
