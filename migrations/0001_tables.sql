@@ -44,6 +44,7 @@ comment on table bpm_core.tenant_grant is
 
 create type bpm_core.history_kind as enum (
   'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated', 'VariablesSet',
+  'InstanceSkipped', 'VariablesPassed', 'ProcessEnded',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TokenPlaced', 'NodeSkipped',
   'ScopeOpened', 'ScopeCompleted', 'ScopeCancelled',
@@ -172,6 +173,11 @@ create index fact_of_successor on bpm_core.fact (superseded_by) where superseded
 comment on table bpm_core.fact is 'What is true of a subject, and how we know: from which accepted result or approved review, with which evidence. Append-only; superseded_by is set once.';
 comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
 comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
+
+-- A fact as it was told, and by what: an accepted result or an approved review. item tells those told together.
+create type bpm_core.told_fact as (
+  item integer, subject_type text, subject_key text, name text, value jsonb, expected_version integer, evidence_ids uuid[],
+  task_instance_id uuid, attempt integer, review_id uuid, confirmed_by text);
 
 -- from 20_catalog/tables.sql
 -- What may run: definitions and their immutable versions, the compiled graph, destinations.
@@ -771,11 +777,17 @@ create type bpm_core.pick_position as (
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
 -- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
--- nobody called start_process: {message | signal | timer, …}, for history.
+-- nobody called start_process: {message | signal | timer, …}, for history. is_several: of a process of several workflows; then workflow, token and start
+-- event are those of the first that begins.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb, is_several boolean);
+
+-- One workflow of a process of several whose turn has come: what becomes of it (Begin, Skip, or Stop: it cannot be decided, and why), the ids drawn.
+create type bpm_core.due_binding as (
+  process_instance_id uuid, binding_key text, position integer, workflow_version_id uuid, role_version_id uuid, workflow_instance_id uuid, token_id uuid,
+  start_node_id text, fate text, code text, message text, detail jsonb, cause jsonb);
 
 -- One thing open in an instance and what becomes of it in another version: action keep, rename, close or open; code: why it cannot be.
 create type bpm_core.migration_item as (kind text, id uuid, token_id uuid, node_id text, to_node_id text, action text, code text, message text);
@@ -807,6 +819,7 @@ create table bpm_core.process_instance (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   ended_at           timestamptz,
+  ended_bindings     text[] collate "C",
   primary key (tenant_id, id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   foreign key (tenant_id, business_case_id) references bpm_core.business_case,
@@ -814,6 +827,7 @@ create table bpm_core.process_instance (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index process_instance_of_key on bpm_core.process_instance (business_key) where business_key is not null;
 comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
+comment on column bpm_core.process_instance.ended_bindings is 'Of a process of several workflows: the bindings whose end it has heard of, in that order; what depends on them may begin. Null: it has only one, called main, without a start condition.';
 
 create table bpm_core.workflow_instance (
   tenant_id           text collate "C" not null default '',
@@ -1140,7 +1154,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep', 'Continue')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep', 'Continue', 'Recheck', 'WorkflowEnded')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -1150,6 +1164,7 @@ create table bpm_core.inbox (
 -- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
 create index inbox_of_target on bpm_core.inbox (target_id, id);
+comment on column bpm_core.inbox.target_kind is 'ProcessInstance: of a process of several workflows, which hears that one of them has ended.';
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
 comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';
 
@@ -1192,8 +1207,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.
@@ -1309,12 +1328,13 @@ comment on table bpm_core.result_evidence is 'Evidence an accepted result came w
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,
-  workflow_instance_id uuid not null,
+  workflow_instance_id uuid,
   token_id             uuid,
   task_instance_id     uuid,
   outbox_id            uuid,
+  event_id             uuid,
   incident_id          uuid,
-  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox')),
+  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox', 'Event')),
   error                jsonb not null,
   payload              jsonb,
   variables            jsonb not null default '{}',
@@ -1324,12 +1344,15 @@ create table bpm_core.dead_letter (
   closed_at            timestamptz,
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  check ((state = 'Open') = (closed_by is null and closed_at is null))
+  check ((state = 'Open') = (closed_by is null and closed_at is null)),
+  check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
 );
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
 create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
 create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);
+create index dead_letter_of_event on bpm_core.dead_letter (event_id) where event_id is not null;
 comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
+comment on column bpm_core.dead_letter.event_id is 'Of an event that could not be dispatched; it has no instance.';
 
 -- from 60_decision/tables.sql
 -- Who allows it.
@@ -1475,6 +1498,173 @@ comment on column bpm_core.delivery_attempt.reported is 'What the runner reporte
 comment on column bpm_core.delivery_attempt.outcome is 'The state the command went to; the answer to an unchanged repeat.';
 
 alter table bpm_core.dead_letter add foreign key (tenant_id, outbox_id) references bpm_core.outbox;
+
+-- from 75_intake/tables.sql
+-- What came in: events as their providers sent them, the rules that say what becomes of them, what was decided, and what each decision touched.
+
+create type bpm_core.event_state as enum ('Pending', 'Dispatched', 'Ignored', 'Failed');
+
+create table bpm_core.event (
+  tenant_id         text collate "C" not null default '',
+  id                uuid not null,
+  channel           text collate "C" not null check (octet_length(channel) between 1 and 100),
+  session_id        text collate "C" not null default '' check (octet_length(session_id) <= 200),
+  thread_id         text collate "C" check (octet_length(thread_id) between 1 and 300),
+  provider_event_id text collate "C" not null check (octet_length(provider_event_id) between 1 and 300),
+  event_type        text collate "C" not null check (octet_length(event_type) between 1 and 200),
+  payload           jsonb not null default '{}' check (jsonb_typeof(payload) = 'object'),
+  content_hash      bytea not null check (length(content_hash) = 32),
+  occurred_at       timestamptz not null,
+  received_at       timestamptz not null,
+  dispatch_state    bpm_core.event_state not null default 'Pending',
+  reason            text,
+  detail            jsonb,
+  attempts          integer not null default 0 check (attempts >= 0),
+  available_at      timestamptz not null,
+  rules_version     bigint,
+  decided_at        timestamptz,
+  primary key (tenant_id, id),
+  unique (provider_event_id, session_id, channel, tenant_id),
+  check ((decided_at is not null) = (dispatch_state in ('Dispatched', 'Ignored'))),
+  -- Nothing waits for ever without saying for what.
+  constraint pending_is_due_or_waits check (dispatch_state <> 'Pending' or (available_at = 'infinity') = (rules_version is not null)),
+  constraint waits_for_a_reason check (rules_version is null or (dispatch_state = 'Pending' and reason is not null)),
+  constraint ends_with_a_reason check (dispatch_state not in ('Ignored', 'Failed') or reason is not null)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+create index event_due on bpm_core.event (tenant_id, available_at, id) where dispatch_state = 'Pending';
+create index event_waiting on bpm_core.event (tenant_id, rules_version, id) where rules_version is not null;
+create index event_open_in_thread on bpm_core.event (thread_id, session_id, occurred_at, id) where dispatch_state = 'Pending' and thread_id is not null;
+create index event_of_thread on bpm_core.event (thread_id, session_id, occurred_at) where thread_id is not null;
+comment on table bpm_core.event is 'What a provider told us, once per key of its own. Accepted by insert-or-return; the row is the dispatch marker.';
+comment on column bpm_core.event.session_id is 'The account, mailbox, shop or device it came over; empty where a channel has only one.';
+comment on column bpm_core.event.thread_id is 'What events have to keep their order in; null: in nothing.';
+comment on column bpm_core.event.content_hash is 'Over type, thread, payload and the hashes of its evidence: the same key with another content is a conflict.';
+comment on column bpm_core.event.reason is 'Pending: what it waits for. Ignored, Failed: why.';
+comment on column bpm_core.event.detail is 'What the reason rests on: the rules asked and the values they saw, the proposal, the error.';
+comment on column bpm_core.event.available_at is 'When tick may look at it; infinity: when the rules change, or somebody decides.';
+comment on column bpm_core.event.rules_version is 'Of one that waits for a decision: the rules it was last looked at with. Newer rules are tried on it.';
+
+create table bpm_core.event_evidence (
+  tenant_id   text collate "C" not null default '',
+  event_id    uuid not null,
+  evidence_id uuid not null,
+  primary key (tenant_id, event_id, evidence_id),
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, evidence_id) references bpm_core.evidence
+);
+create index event_evidence_of_evidence on bpm_core.event_evidence (evidence_id);
+comment on table bpm_core.event_evidence is 'What came with an event and is kept elsewhere: metadata in evidence.';
+
+create table bpm_core.event_process_instance (
+  tenant_id           text collate "C" not null default '',
+  event_id            uuid not null,
+  process_instance_id uuid not null,
+  how                 text not null check (how in ('Started', 'Correlated', 'Attached')),
+  at                  timestamptz not null,
+  primary key (tenant_id, event_id, process_instance_id, how),
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, process_instance_id) references bpm_core.process_instance
+);
+create index event_process_instance_of_process on bpm_core.event_process_instance (process_instance_id);
+comment on table bpm_core.event_process_instance is 'Which process instances an event started, reached with a message, or was attached to.';
+
+create table bpm_core.task_event (
+  tenant_id        text collate "C" not null default '',
+  event_id         uuid not null,
+  task_instance_id uuid not null,
+  at               timestamptz not null,
+  primary key (tenant_id, event_id, task_instance_id),
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+);
+create index task_event_of_task on bpm_core.task_event (task_instance_id);
+comment on table bpm_core.task_event is 'Which tasks somebody attached an event to: what their worker should know of.';
+
+create table bpm_core.routing_rule (
+  tenant_id           text collate "C" not null default '',
+  id                  uuid not null,
+  code                text collate "C" not null check (length(code) between 1 and 200),
+  event_type          text collate "C" not null check (octet_length(event_type) between 1 and 200),
+  channel             text collate "C",
+  priority            integer not null default 0,
+  condition_source    text,
+  condition           jsonpath,
+  condition_tree      jsonb,
+  action              text not null check (action in ('StartProcess', 'Correlate', 'Attach', 'Ignore', 'AskHuman', 'Outside')),
+  process_code        text collate "C",
+  business_key_path   text,
+  business_key_tree   jsonb,
+  message_name        text collate "C",
+  correlation_path    text,
+  correlation_tree    jsonb,
+  message_ttl         interval not null default interval '1 hour' check (message_ttl between interval '0' and interval '365 days'),
+  variables           jsonb check (jsonb_typeof(variables) = 'array'),
+  reason              text,
+  updated_by          text not null,
+  created_at          timestamptz not null,
+  updated_at          timestamptz not null,
+  primary key (tenant_id, id),
+  unique (code, tenant_id),
+  check (num_nonnulls(condition, condition_tree) = num_nonnulls(condition_source)),
+  check ((business_key_path is null) = (business_key_tree is null)),
+  check ((correlation_path is null) = (correlation_tree is null)),
+  check (action <> 'StartProcess' or process_code is not null),
+  check (action <> 'Correlate' or (message_name is not null and num_nonnulls(correlation_path, business_key_path) > 0)),
+  check (action <> 'Attach' or business_key_path is not null)
+);
+create index routing_rule_of_type on bpm_core.routing_rule (event_type);
+comment on table bpm_core.routing_rule is 'What becomes of events of a type: every rule of the highest priority at which any applies.';
+comment on column bpm_core.routing_rule.event_type is 'A type, or the beginning of one with a star: order.created, order.*, *.';
+comment on column bpm_core.routing_rule.condition is 'As of a flow: strict jsonpath, or condition_tree for evaluate_condition; over {payload, event}.';
+comment on column bpm_core.routing_rule.variables is 'Mappings, compiled: [{target, source, tree}]; null: the payload itself.';
+
+create table bpm_core.routing_state (
+  tenant_id     text collate "C" primary key,
+  rules_version bigint not null check (rules_version > 0)
+);
+comment on table bpm_core.routing_state is 'Grows with every change of a tenant''s rules. It says which waiting events have not been looked at with the current ones, and makes changes of rules wait for each other.';
+
+create table bpm_core.routing_decision (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  event_id         uuid not null,
+  actions          jsonb not null check (jsonb_typeof(actions) = 'array' and actions <> '[]'),
+  content_hash     bytea not null check (length(content_hash) = 32),
+  proposal         jsonb,
+  rules            text[],
+  decided_by       text not null,
+  reason           text,
+  business_case_id uuid,
+  decided_at       timestamptz not null,
+  primary key (tenant_id, id),
+  unique (event_id, tenant_id),
+  foreign key (tenant_id, event_id) references bpm_core.event,
+  foreign key (tenant_id, business_case_id) references bpm_core.business_case
+);
+comment on table bpm_core.routing_decision is 'What was decided about an event, once; written with what it caused, in one transaction. Append-only.';
+comment on column bpm_core.routing_decision.actions is '[{action, process_code, business_key, …}] with the values as they were found; variables are the payload where not said.';
+comment on column bpm_core.routing_decision.proposal is 'What the rules proposed before somebody else decided.';
+comment on column bpm_core.routing_decision.decided_by is 'rules, or who called dispatch_event.';
+
+-- Letters about events have no instance.
+alter table bpm_core.dead_letter add foreign key (tenant_id, event_id) references bpm_core.event;
+
+-- One item of accept_events: what was given, the id drawn, the outcome if it is not simply accepted.
+create type bpm_core.incoming_event as (
+  item integer, id uuid, channel text, session_id text, thread_id text, provider_event_id text, event_type text, payload jsonb, occurred_at timestamptz,
+  evidence jsonb, content_hash bytea, outcome bpm.outcome, message text);
+
+-- What is to become of an event: actions; or the reason why it has to wait.
+create type bpm_core.event_plan as (
+  event bpm_core.event, reason text, detail jsonb, actions jsonb, rules text[], decided_by text, note text);
+
+-- One action of a plan, read. n counts from 1 within its event.
+create type bpm_core.event_action as (
+  event_id uuid, n integer, action text, process_code text, version integer, business_key text, variables jsonb, message_name text, correlation_key text,
+  ttl interval, instance_ids uuid[], task_ids uuid[]);
+
+-- Why a plan cannot be carried out as it is.
+create type bpm_core.event_refusal as (event_id uuid, reason text, message text, detail jsonb);
 
 -- from 80_operation/tables.sql
 -- Keeping it healthy: working types of the checks.

@@ -561,6 +561,59 @@ as $$
   end
 $$;
 
+-- from 10_record/fact_item_fault.sql
+-- What is wrong with one fact as a worker tells it: {"subject_type", "subject_key", "name", "value", "evidence": [places, from 0], "expected_version"}.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.fact_item_fault(p_fact jsonb, p_pieces integer)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_fact) <> 'object' then 'it must be an object.'
+    when p_fact - '{subject_type,subject_key,name,value,evidence,expected_version}'::text[] <> '{}'
+      then 'known keys are subject_type, subject_key, name, value, evidence, expected_version.'
+    when jsonb_typeof(p_fact -> 'subject_type') is distinct from 'string' or length(p_fact ->> 'subject_type') not between 1 and 200
+         or jsonb_typeof(p_fact -> 'subject_key') is distinct from 'string' or length(p_fact ->> 'subject_key') not between 1 and 300
+         or jsonb_typeof(p_fact -> 'name') is distinct from 'string' or length(p_fact ->> 'name') not between 1 and 200
+      then 'subject_type, subject_key and name must be texts of 1 to 200 characters, the key of up to 300.'
+    when not p_fact ? 'value' then 'value is missing.'
+    when coalesce(jsonb_typeof(p_fact -> 'expected_version'), 'null') not in ('number', 'null') or p_fact ->> 'expected_version' !~ '^[0-9]{1,9}$'
+      then 'expected_version must be a whole number.'
+    when coalesce(jsonb_typeof(p_fact -> 'evidence'), 'null') not in ('array', 'null')
+         or exists (select
+                      from jsonb_array_elements(case jsonb_typeof(p_fact -> 'evidence') when 'array' then p_fact -> 'evidence' else '[]' end) e
+                     where jsonb_typeof(e) <> 'number' or e::text !~ '^[0-9]{1,3}$' or case when e::text ~ '^[0-9]{1,3}$' then e::text::integer end >= p_pieces)
+      then 'evidence must be places in the list of evidence, from 0.'
+  end
+$$;
+
+-- from 10_record/get_facts.sql
+-- What is true of a subject, and how we know.
+-- p_history: also what was superseded, oldest first.
+-- Returns:  one row per fact: name, value, is_current, subject_version, task_id and attempt of the result it came with, review_id, evidence_ids, confirmed_by, at.
+--           None: nothing is known of it, or it is not there.
+-- Raises:   BP403.
+create or replace function bpm.get_facts(p_subject_type text, p_subject_key text, p_history boolean default false, p_tenant_id text default '')
+returns table (name text, value jsonb, is_current boolean, subject_version integer, task_id uuid, attempt integer, review_id uuid, evidence_ids uuid[],
+               confirmed_by text, at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  return query
+  select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
+    from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
+   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
+   where f.superseded_by is null or p_history
+   order by f.subject_version, f.id;
+end
+$$;
+
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
@@ -589,6 +642,116 @@ exception
   -- Nested beyond what the parser's stack holds is too complex a statement to PostgreSQL.
   when data_exception or statement_too_complex then
     return false;
+end
+$$;
+
+-- from 10_record/lock_evidence.sql
+-- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
+-- under the evidence_id given.
+-- p_items: a list per teller. Returns: integer[], the places of those tellers, from 1. Locks: evidence, for share: purges wait.
+create or replace function bpm_core.lock_evidence(p_tenant_id text, p_items jsonb[])
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tellers integer[];
+  v_named   boolean[];
+  v_ids     uuid[];
+begin
+  select array_agg(i.teller), array_agg(i.named), array_agg(coalesce(e.id, i.id))
+    into v_tellers, v_named, v_ids
+    from (select p_tenant_id as tenant_id, t.n::integer as teller, (e.item ->> 'evidence_id')::uuid as id, e.item ? 'evidence_id' as named,
+                 bpm_core.evidence_identity(decode(e.item ->> 'sha256', 'hex'), e.item ->> 'object_key') as hash
+            from unnest(p_items) with ordinality t(items, n)
+           cross join lateral jsonb_array_elements(t.items) e(item)
+          offset 0) i
+    left join lateral (select e.id from bpm_core.evidence e where e.identity_hash = i.hash and e.tenant_id = i.tenant_id offset 0) e on true;
+  perform 1
+     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_ids) k(id) where k.id is not null order by k.id offset 0) k
+    cross join lateral (select from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id for share) e;
+  return array(
+    select distinct k.teller
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_tellers, v_named, v_ids) k(teller, named, id) offset 0) k
+      left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on true
+     where e.purged_at is not null or k.named and e.id is null);
+end
+$$;
+
+-- from 10_record/lock_subjects.sql
+-- Locks the subjects facts are told of, in order of type and key, those that are not there made first, unless every teller expects them to be there.
+-- Writes:   subject. Locks: subject: it is a shared parent, so instances and tasks are locked before.
+create or replace function bpm_core.lock_subjects(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.subject (tenant_id, id, subject_type, subject_key, created_at, updated_at)
+  select p_tenant_id, bpm_core.new_id(), f.subject_type, f.subject_key, p_now, p_now
+    from (select f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f
+           group by 1, 2 having bool_or(coalesce(f.expected_version, 0) = 0) order by 1, 2) f
+  on conflict do nothing;
+  perform 1
+     from (select p_tenant_id as tenant_id, f.* from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+    cross join lateral (
+      select
+        from bpm_core.subject s
+       where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
+         for no key update) s;
+end
+$$;
+
+-- from 10_record/outdated_facts.sql
+-- Which of those who tell facts expect another version of a subject than there is? As if they came one after the other: what an earlier item of this call
+-- writes counts. Subjects are locked.
+-- Returns:  integer[], the items.
+create or replace function bpm_core.outdated_facts(p_tenant_id text, p_facts bpm_core.told_fact[])
+returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_versions integer[];
+  v_outdated integer[] := array[]::integer[];
+  v_place    integer;
+  r_item     record;
+begin
+  if not exists (select from unnest(p_facts) f where f.expected_version is not null) then
+    return v_outdated;
+  end if;
+  v_versions := array(
+    select coalesce(s.lock_version, 0)
+      from (select p_tenant_id as tenant_id, f.*
+              from (select distinct f.subject_type collate "C", f.subject_key collate "C" from unnest(p_facts) f order by 1, 2) f offset 0) f
+      left join lateral (select s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s on true
+     order by f.subject_type, f.subject_key);
+  for r_item in
+    select f.item, array_agg(f.place) as places, array_agg(f.expected_version) as expected
+      from (select f.item, f.expected_version, dense_rank() over (order by f.subject_type collate "C", f.subject_key collate "C")::integer as place
+              from unnest(p_facts) f) f
+     group by f.item
+     order by f.item
+  loop
+    if exists (select from unnest(r_item.places, r_item.expected) x(place, expected) where v_versions[x.place] <> x.expected) then
+      v_outdated := v_outdated || r_item.item;
+    else
+      foreach v_place in array array(select distinct x.place from unnest(r_item.places) x(place)) loop
+        v_versions[v_place] := v_versions[v_place] + 1;
+      end loop;
+    end if;
+  end loop;
+  return v_outdated;
 end
 $$;
 
@@ -648,6 +811,60 @@ begin
 end
 $$;
 
+-- from 10_record/record_fault.sql
+-- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.record_fault(p_record jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_facts jsonb := p_record -> 'facts';
+  v_fault text := bpm_core.evidence_fault(p_record -> 'evidence');
+  r_bad   record;
+begin
+  if v_fault is not null then
+    return v_fault;
+  elsif jsonb_typeof(v_facts) is distinct from 'array' then
+    return 'Facts must be a JSON array.';
+  elsif jsonb_array_length(v_facts) > 100 then
+    return format('%s facts at once; at most 100.', jsonb_array_length(v_facts));
+  end if;
+  select f.n, bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) as fault into r_bad
+    from jsonb_array_elements(v_facts) with ordinality f(fact, n)
+   where bpm_core.fact_item_fault(f.fact, jsonb_array_length(p_record -> 'evidence')) is not null
+   order by f.n
+   limit 1;
+  if found then
+    return 'Fact ' || r_bad.n || ': ' || r_bad.fault;
+  end if;
+  select f.n into r_bad
+    from (select f.n, row_number() over (partition by f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name' order by f.n) as nth
+            from jsonb_array_elements(v_facts) with ordinality f(fact, n)) f
+   where f.nth > 1
+   order by f.n
+   limit 1;
+  if found then
+    return format('Fact %s says the same thing of the same subject again.', r_bad.n);
+  end if;
+  -- Values keep the caps and the wire forms of variables.
+  v_fault := bpm_core.variables_fault((select coalesce(jsonb_object_agg(f.n, f.fact -> 'value'), '{}') from jsonb_array_elements(v_facts) with ordinality f(fact, n)));
+  return replace(v_fault, 'Variable', 'Fact');
+end
+$$;
+
+-- from 10_record/record_of.sql
+-- What a result says for the record: its evidence and facts.
+-- Returns:  jsonb {evidence, facts}; null when it says nothing.
+create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]')),
+                '{"evidence": [], "facts": []}')
+$$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -691,6 +908,50 @@ begin
       from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
       left join lateral (select e.id, e.purged_at from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e on e.purged_at is null
      order by k.n);
+end
+$$;
+
+-- from 10_record/store_facts.sql
+-- Writes facts: each supersedes what was said before under its name of its subject, also by an earlier item of this call. The subjects grow by one version
+-- per item that speaks of them. They are locked (lock_subjects).
+-- Writes:   subject, fact.
+create or replace function bpm_core.store_facts(p_tenant_id text, p_facts bpm_core.told_fact[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with told as materialized (
+    select f.*, bpm_core.new_id() as id, s.id as subject_id,
+           s.lock_version + dense_rank() over (partition by s.id order by f.item) as version
+      from (select p_tenant_id as tenant_id, f.* from unnest(p_facts) f offset 0) f
+     cross join lateral (select s.id, s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s),
+  ordered as materialized (
+    select t.*, lead(t.id) over w as superseded_by, row_number() over w as nth
+      from told t
+    window w as (partition by t.subject_id, t.name order by t.item)),
+  grown as (
+    update bpm_core.subject s
+       set lock_version = t.version, updated_at = p_now
+      from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
+     where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  superseded as (
+    update bpm_core.fact f
+       set superseded_by = o.id
+      from ordered o
+     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+    returning f.id)
+  insert into bpm_core.fact (
+    tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
+  select o.tenant_id, o.id, o.subject_id, o.version, o.name, o.value, o.task_instance_id, o.attempt, o.review_id, o.evidence_ids, o.confirmed_by, o.superseded_by, p_now
+    from ordered o
+     -- The old ones make room in the index of current facts before the new ones come.
+   cross join (select count(*) from superseded) s
+   order by o.item, o.id;
 end
 $$;
 
@@ -7864,7 +8125,7 @@ end
 $$;
 
 -- from 40_flow/apply_inbox_rows.sql
--- Under the instance locks: what each kind of inbox row does.
+-- Under the locks of their targets: what each kind of inbox row does.
 -- Writes:   what the functions named write.
 create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -7896,6 +8157,10 @@ begin
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('Recheck', 'WorkflowEnded'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_siblings(p_tenant_id, v_some);
   end if;
 end
 $$;
@@ -7969,6 +8234,31 @@ begin
 end
 $$;
 
+-- from 40_flow/apply_siblings.sql
+-- Under the locks of their targets: what workflows of several have to tell their process, and it them.
+-- Writes:   as the functions of each kind.
+create or replace function bpm_core.apply_siblings(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_some bpm_core.inbox[];
+begin
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'Recheck');
+  if cardinality(v_some) > 0 then
+    perform bpm_core.recheck_conditions(p_tenant_id, array(select r.target_id from unnest(v_some) r));
+  end if;
+  v_some := array(select r from unnest(p_rows) r where r.kind = 'WorkflowEnded' order by r.id);
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_workflow_ends(p_tenant_id, v_some);
+  end if;
+end
+$$;
+
 -- from 40_flow/apply_signals.sql
 -- Under the instance locks: hands signals to the waits they were sent to. The payload is patched into the variables, the token goes on. A wait
 -- that closed meanwhile gets nothing; that of a boundary event that does not interrupt stays open.
@@ -8017,6 +8307,36 @@ begin
     returning d.wait)
   select array_agg(p.wait) into v_met from patched p;
   perform bpm_core.leave_by_waits(v_met);
+end
+$$;
+
+-- from 40_flow/apply_workflow_ends.sql
+-- Under the locks of the processes: workflows of several have ended. In the order in which they ended their variables become those of the process; then what
+-- waited for them begins, and where nothing is left the process is Completed. One that failed fails its process, one that was cancelled by itself cancels
+-- it, and the others are cancelled. A process that has ended hears nothing any more; what it has heard before it does not hear again.
+-- Writes:   process_instance, inbox, history_event, and what begin_workflows and the paths ahead write.
+create or replace function bpm_core.apply_workflow_ends(p_tenant_id text, p_rows bpm_core.inbox[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     timestamptz := bpm_core.now();
+  v_starts  bpm_core.start[];
+  v_leaving bpm_core.moving[];
+begin
+  perform bpm_core.stop_processes(p_tenant_id, array(select r from unnest(p_rows) r where r.payload ->> 'status' in ('Failed', 'Cancelled')), v_now);
+  perform bpm_core.pass_variables(p_tenant_id, p_rows, v_now);
+  v_starts := array(
+    select jsonb_populate_record(null::bpm_core.start, jsonb_build_object('process_instance_id', k.id))
+      from (select distinct r.target_id as id from unnest(p_rows) r) k);
+  v_leaving := bpm_core.begin_workflows(p_tenant_id, v_starts, false, null, v_now);
+  if cardinality(v_leaving) > 0 then
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
 end
 $$;
 
@@ -8122,12 +8442,14 @@ declare
   v_leaving bpm_core.moving[];
 begin
   v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables));
+  if p_start.is_several is not true then
+    update bpm_core.workflow_instance w
+       set variables = p_variables
+     where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+    values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
+            jsonb_build_object('variables', p_variables));
+  end if;
   perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
     jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
   if p_node_id is null then
@@ -8192,6 +8514,38 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_workflows.sql
+-- Begins what may begin in processes of several workflows, round after round: what is skipped has ended, so that others may begin; a process all of whose
+-- workflows have ended is Completed.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   as insert_workflows and end_processes. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.begin_workflows(p_tenant_id text, p_starts bpm_core.start[], p_first boolean, p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_first   boolean := p_first;
+  v_due     bpm_core.due_binding[];
+  v_leaving bpm_core.moving[] := '{}'::bpm_core.moving[];
+begin
+  loop
+    v_due := bpm_core.due_bindings(p_tenant_id, p_starts, v_first);
+    v_first := false;
+    if cardinality(v_due) > 0 then
+      v_leaving := v_leaving || bpm_core.insert_workflows(p_tenant_id, v_due, p_actor, p_now);
+    end if;
+    exit when not exists (select from unnest(v_due) d where d.fate = 'Skip');
+  end loop;
+  perform bpm_core.complete_processes(p_tenant_id, array(select s.process_instance_id from unnest(p_starts) s), p_now);
+  return v_leaving;
+end
+$$;
+
 -- from 40_flow/blocks_join.sql
 -- Whether a token that can come over these flows keeps a join waiting: it can come over an empty one and over none that is filled.
 create or replace function bpm_core.blocks_join(p_bits bit varying, p_filled bit varying)
@@ -8247,7 +8601,7 @@ end
 $$;
 
 -- from 40_flow/bury_inbox.sql
--- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped; that of a process at the workflow it hears of. Resolving the incident puts the row back (revive_inbox).
 -- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
 create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
@@ -8261,7 +8615,8 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with poison as materialized (
-    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+    select case when r.target_kind <> 'WorkflowInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
+           bpm_core.new_id() as incident_id from unnest(p_rows) r),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
     select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),
@@ -8281,7 +8636,7 @@ $$;
 -- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
 -- Returns:  no row when there is none that can be started.
 create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -8335,7 +8690,7 @@ $$;
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
 -- Raises:   BP403, BP404, BP422 reason too long.
--- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
+-- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process; one of several workflows itself.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
 language plpgsql volatile security definer
@@ -8359,7 +8714,7 @@ begin
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
-  if cardinality(v_instances) > 0 then
+  if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
   end if;
@@ -8395,6 +8750,49 @@ begin
 end
 $$;
 
+-- from 40_flow/cancel_several.sql
+-- Under the locks of it and all its workflows: a process of several ends as Cancelled at once, so that nothing begins any more. Its workflows are cancelled
+-- by the caller.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or had ended. Writes: process_instance, history_event, inbox.
+create or replace function bpm_core.cancel_several(p_tenant_id text, p_process_instance_id uuid, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (
+       select from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended')) then
+    return false;
+  end if;
+  perform bpm_core.end_processes(p_tenant_id, array[p_process_instance_id], array[bpm_core.first_workflow(p_tenant_id, p_process_instance_id)], 'Cancelled', bpm_core.now(), p_actor);
+  perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  return true;
+end
+$$;
+
+-- from 40_flow/cancel_workflows.sql
+-- Cancels what still runs in a process of several that has ended: through the inbox, each under its own lock. What they have called follows then.
+-- p_by: the workflow instance whose end this follows; null: nobody's. Writes: inbox.
+create or replace function bpm_core.cancel_workflows(p_tenant_id text, p_process_instance_id uuid, p_by uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
+    from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
+end
+$$;
+
 -- from 40_flow/catch_thrown.sql
 -- Lets errors be caught: the host of the catching boundary event leaves by it, with everything in it closed; an event sub-process begins in its scope.
 -- One by one, since the first may end what the second stands in; such a one is gone.
@@ -8427,6 +8825,34 @@ begin
     end if;
     leaving := leaving || bpm_core.take_error(v_thrown, v_catch);
   end loop;
+end
+$$;
+
+-- from 40_flow/check_expected.sql
+-- Are some variables what a caller expects? Missing and null are the same. Call it under the lock of the instance.
+-- Raises:   BP409 names those that are not. BP422 p_expected is no object.
+create or replace function bpm_core.check_expected(p_variables jsonb, p_expected jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_names text;
+begin
+  if p_expected is null then
+    return;
+  elsif jsonb_typeof(p_expected) <> 'object' then
+    perform bpm_core.fail('BP422', format('p_expected must be a JSON object, not %s.', jsonb_typeof(p_expected)));
+  end if;
+  select string_agg(e.key, ', ' order by e.key) into v_names
+    from jsonb_each(p_expected) e
+   where coalesce(p_variables -> e.key, 'null') <> e.value;
+  if v_names is not null then
+    perform bpm_core.fail('BP409', format('Not as expected any more: %s. Nothing was changed.', v_names), null, 'Read the variables again.');
+  end if;
 end
 $$;
 
@@ -8763,7 +9189,8 @@ $$;
 
 -- from 40_flow/close_incidents.sql
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token but a scope: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there. That of a workflow that has not begun goes with its instance,
+-- for which p_hosts has a row without a token.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -8782,7 +9209,8 @@ begin
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
      where i.tenant_id = h.tenant_id and i.state = 'Open'
-       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text
+            or h.token_id is null and i.code in ('StartUndecidable', 'WorkflowNotStartable'))),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'
@@ -8971,6 +9399,35 @@ begin
      set state = 'Completed', live_tokens = s.live_tokens - 1, output = i.output
     from unnest(p_items) i
    where s.tenant_id = (i.token).tenant_id and s.id = (i.token).scope_id;
+end
+$$;
+
+-- from 40_flow/complete_processes.sql
+-- Ends processes of several workflows as Completed where the last of these has ended.
+-- Writes:   process_instance, history_event (at the workflow that was the last). The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.complete_processes(p_tenant_id text, p_processes uuid[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.end_processes(p_tenant_id, array_agg(p.id), array_agg(w.id), 'Completed', p_now)
+     from unnest(p_processes) k(id)
+    cross join lateral (
+      select p.id, p.status, p.ended_bindings[cardinality(p.ended_bindings)] as last_key, cardinality(p.ended_bindings) as ended, p.process_version_id
+        from bpm_core.process_instance p
+       where p.tenant_id = p_tenant_id and p.id = k.id
+      offset 0) p
+    cross join lateral (select count(*) as bindings from bpm_core.process_workflow_binding b
+                         where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+    cross join lateral (
+      select w.id, w.tenant_id from bpm_core.workflow_instance w
+       where w.process_instance_id = p.id and w.binding_key = p.last_key and w.trigger_key = '' offset 0) w
+   where p.status = 'Running' and p.ended = b.bindings and w.tenant_id = p_tenant_id
+  having count(*) > 0;
 end
 $$;
 
@@ -9441,7 +9898,7 @@ begin
     jsonb_build_object('attempts', p_attempts, 'code', p_incident.code));
   perform bpm_core.bump_instances(p_incident.tenant_id, array[p_incident.workflow_instance_id]);
   if bpm_core.revive_task(p_incident.tenant_id, (p_incident.detail ->> 'task')::uuid, p_attempts, p_actor) or bpm_core.redo_outputs(p_incident, p_actor)
-     or bpm_core.redo_scope_outputs(p_incident) then
+     or bpm_core.redo_scope_outputs(p_incident) or bpm_core.redo_start(p_incident, p_actor) then
     return;
   end if;
   -- The node is entered anew, so what it offered the first time (a task whose boundary timer was wrong) goes.
@@ -9549,6 +10006,50 @@ begin
 end
 $$;
 
+-- from 40_flow/due_bindings.sql
+-- The workflows of processes of several whose turn has come: not begun, and all they depend on has ended. What becomes of each its start condition says.
+-- p_starts: processes; those just being started (p_first) carry the ids drawn for the workflow that begins first.
+-- Returns:  due_binding[], per process in order of position. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.due_bindings(p_tenant_id text, p_starts bpm_core.start[], p_first boolean)
+returns bpm_core.due_binding[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row(s.process_instance_id, (b.binding).binding_key, (b.binding).position, (b.binding).workflow_version_id, v.owner_role_version_id,
+               case when f.is_first then s.workflow_instance_id else bpm_core.new_id() end,
+               case when f.is_first then s.token_id else bpm_core.new_id() end,
+               n.node_id, t.fate, t.code, t.message, t.detail, case when f.is_first then s.cause end)::bpm_core.due_binding
+      from unnest(p_starts) s
+     cross join lateral (
+       select p.process_version_id, p.status, p.variables, p.ended_bindings
+         from bpm_core.process_instance p
+        where p.tenant_id = p_tenant_id and p.id = s.process_instance_id
+       offset 0) p
+     cross join lateral (
+       select q.binding, row_number() over (order by (q.binding).position) as place
+         from (select b as binding from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) q
+        where (q.binding).depends_on <@ (p.ended_bindings collate "C")
+          and not exists (
+            select from (select w.tenant_id from bpm_core.workflow_instance w
+                          where w.process_instance_id = s.process_instance_id and w.binding_key = (q.binding).binding_key and w.trigger_key = '' offset 0) w
+             where w.tenant_id = p_tenant_id)) b
+     cross join lateral (select p_first and b.place = 1 as is_first) f
+     cross join lateral (select v.owner_role_version_id from bpm_core.workflow_version v
+                          where v.tenant_id = p_tenant_id and v.id = (b.binding).workflow_version_id offset 0) v
+     cross join lateral (
+       select coalesce(case when f.is_first then s.start_node_id end, bpm_core.plain_start(p_tenant_id, (b.binding).workflow_version_id)) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(b.binding, n.node_id, p.variables) t
+     where p.status = 'Running'
+     order by s.item, s.process_instance_id, (b.binding).position);
+end
+$$;
+
 -- from 40_flow/empty_scopes.sql
 -- Ends everything inside these scopes: live tokens Terminated, what waits on them closed, scopes below Cancelled. The scopes themselves stay open,
 -- without a token: their caller ends or cancels them, or puts one in.
@@ -9603,8 +10104,8 @@ end
 $$;
 
 -- from 40_flow/end_instances.sql
--- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
--- caller hears of it.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it is one of several,
+-- the process hears of it, where it was called, its caller does.
 -- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
@@ -9618,13 +10119,15 @@ as $$
 declare
   v_processes uuid[];
   v_called    uuid[];
+  v_several   uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
-    into v_processes, v_called
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
+         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
+    into v_processes, v_called, v_several
     from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
    cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
@@ -9638,6 +10141,33 @@ begin
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;
+  if v_several is not null then
+    perform bpm_core.tell_processes(p_tenant_id, v_several, p_status);
+  end if;
+end
+$$;
+
+-- from 40_flow/end_processes.sql
+-- Ends processes of several workflows. What ends them is decided by the caller.
+-- p_workflows: of each process the workflow instance whose history tells of it. Writes: process_instance, history_event. The processes are locked.
+create or replace function bpm_core.end_processes(
+  p_tenant_id text, p_processes uuid[], p_workflows uuid[], p_status bpm_core.process_status, p_at timestamptz, p_actor text default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor, detail)
+  select p_tenant_id, e.workflow_id, p_at, 'ProcessEnded', p.status::text, p_status::text, p_actor, jsonb_build_object('process', e.id)
+    from unnest(p_processes, p_workflows) e(id, workflow_id)
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = e.id offset 0) p;
+  update bpm_core.process_instance p
+     set status = p_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
+    from (select p_tenant_id as tenant_id, e.id from unnest(p_processes) e(id) offset 0) e
+   where p.tenant_id = e.tenant_id and p.id = e.id;
 end
 $$;
 
@@ -11041,6 +11571,32 @@ begin
 end
 $$;
 
+-- from 40_flow/first_workflow.sql
+-- The workflow instance of a process that is meant where only one can be: its only one; of several the one that began first, in whose history stands what
+-- concerns the process as a whole.
+-- Returns:  uuid.
+create or replace function bpm_core.first_workflow(p_tenant_id text, p_process_instance_id uuid)
+returns uuid
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select w.id
+      from (select w.tenant_id, w.id, w.binding_key, w.created_at, w.parent_token_id from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select p.process_version_id from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = p_process_instance_id offset 0) p
+      left join lateral (select b.position from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+     where w.tenant_id = p_tenant_id and w.parent_token_id is null
+     order by w.created_at, b.position
+     limit 1);
+end
+$$;
+
 -- from 40_flow/follow_catch.sql
 -- Goes on where something thrown was caught: by the boundary event, closing its host first or beside it; or inside an event sub-process.
 -- Returns:  moving[], leaving. Writes: what close_waits, bear_tokens or start_event_subs write.
@@ -11287,7 +11843,7 @@ $$;
 
 -- from 40_flow/get_process.sql
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, workflows (all of them; of several those too that have not begun, without an id), tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -11307,16 +11863,18 @@ begin
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
-              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
+           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
          || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
 end
 $$;
 
 -- from 40_flow/get_variables.sql
--- The variables of a process instance as its steps see them: those of the process, over them those of its workflows.
+-- The variables of a process instance as its steps see them: those of the process, over them those of its workflow. Of a process of several workflows those of
+-- the process alone, which is what its next workflows and their start conditions see; p_workflow_instance_id names one of them, or a called one, instead.
 -- Returns:  jsonb object.
--- Raises:   BP403, BP404.
-create or replace function bpm.get_variables(p_process_instance_id uuid, p_tenant_id text default '')
+-- Raises:   BP403, BP404 no such process instance, or no such workflow instance in it.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -11326,10 +11884,15 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  if p_workflow_instance_id <> all (v_workflows) then
+    perform bpm_core.fail('BP404', format('There is no workflow instance %s in process instance %s.', p_workflow_instance_id, p_process_instance_id), null,
+      'The view bpm.workflow lists them.');
+  end if;
   return (
-    select p.variables || w.variables
+    select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
+                else coalesce(w.inputs, p.variables) || w.variables end
       from bpm_core.process_instance p
-      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = v_workflows[1]
+      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
      where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
 end
 $$;
@@ -11501,9 +12064,10 @@ end
 $$;
 
 -- from 40_flow/insert_starts.sql
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -11514,37 +12078,94 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_several bpm_core.start[];
+  v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id
+    select s.*, c.id as case_id, c.state as case_state
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
-    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
-    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
+                                           ended_bindings)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now,
+           case when b.is_several then '{}'::text[] end
       from born b),
   workflow as (
     insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
     select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   placed as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
     select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
-      from born b)
+      from born b
+     where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
-    into v_leaving
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+         array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
+                       null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
+    into v_leaving, v_several, v_closed
     from born b;
+  if v_several is not null then
+    v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
+  end if;
+  if v_closed is not null then
+    perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
+  end if;
   return v_leaving;
+end
+$$;
+
+-- from 40_flow/insert_workflows.sql
+-- Creates the workflow instances of bindings whose turn has come: with their first token; skipped, which counts as ended; or without a token and with an
+-- incident where that cannot be decided, whose resolution decides it again.
+-- Returns:  moving[], the first tokens, leaving their start events.
+-- Writes:   workflow_instance, token, process_instance (ended_bindings), incident, history_event. The processes are locked, or nobody knows them yet.
+create or replace function bpm_core.insert_workflows(p_tenant_id text, p_due bpm_core.due_binding[], p_actor text, p_now timestamptz)
+returns bpm_core.moving[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, binding_key, ends_process, status, live_tokens,
+                                          created_at, ended_at)
+  select p_tenant_id, d.workflow_instance_id, d.process_instance_id, d.workflow_version_id, d.role_version_id, d.binding_key, false,
+         case d.fate when 'Skip' then 'Skipped' else 'Running' end::bpm_core.workflow_status, (d.fate = 'Begin')::integer, p_now, case d.fate when 'Skip' then p_now end
+    from unnest(p_due) d;
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  select p_tenant_id, d.token_id, d.workflow_instance_id, d.start_node_id, 'Waiting', p_now
+    from unnest(p_due) d
+   where d.fate = 'Begin';
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
+  select p_tenant_id, d.workflow_instance_id, p_now, case d.fate when 'Skip' then 'InstanceSkipped' else 'InstanceStarted' end::bpm_core.history_kind,
+         case d.fate when 'Begin' then d.token_id end, case d.fate when 'Begin' then d.start_node_id end, case d.fate when 'Skip' then 'Skipped' else 'Running' end, p_actor,
+         jsonb_build_object('workflow_version', d.workflow_version_id, 'binding', d.binding_key) || coalesce(d.cause, '{}')
+    from unnest(p_due) d;
+  update bpm_core.process_instance p
+     set ended_bindings = p.ended_bindings || k.keys
+    from (select p_tenant_id as tenant_id, d.process_instance_id, array_agg(d.binding_key order by d.position) as keys
+            from unnest(p_due) d where d.fate = 'Skip' group by d.process_instance_id offset 0) k
+   where p.tenant_id = k.tenant_id and p.id = k.process_instance_id;
+  perform bpm_core.stop_starts(p_tenant_id, array(select d from unnest(p_due) d where d.fate = 'Stop'), p_now);
+  return array(
+    select row(p_tenant_id, d.workflow_instance_id, d.workflow_version_id, bpm_core.root_scope(), d.token_id, d.start_node_id, null, null)::bpm_core.moving
+      from unnest(p_due) d
+     where d.fate = 'Begin');
 end
 $$;
 
@@ -11673,6 +12294,41 @@ begin
                bpm_core.item_trouble(w.token, w.spec, w.variables, w.verdict, w.output, w.bytes > v_limit, v_limit))::bpm_core.item_end
       from weighed w
      order by w.ord);
+end
+$$;
+
+-- from 40_flow/judge_start.sql
+-- What becomes of a workflow of several when its turn comes: its start condition over the process variables says so. What cannot be decided is never taken
+-- as false (law 6).
+-- p_node_id: its plain start event, if it has one.
+-- Returns:  fate Begin, Skip or Stop; of the last the incident: code StartUndecidable or WorkflowNotStartable, message, detail with the values seen.
+create or replace function bpm_core.judge_start(
+  p_binding bpm_core.process_workflow_binding, p_node_id text, p_variables jsonb, out fate text, out code text, out message text, out detail jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_verdict boolean := true;
+begin
+  if p_binding.start_condition is not null then
+    v_verdict := jsonb_path_match(p_variables, p_binding.start_condition, '{}', true);
+  elsif p_binding.start_tree is not null then
+    v_verdict := bpm_core.evaluate_condition(p_binding.start_tree, p_variables);
+  end if;
+  fate := case when not v_verdict then 'Skip' when v_verdict and p_node_id is not null then 'Begin' else 'Stop' end;
+  if v_verdict is null then
+    code := 'StartUndecidable';
+    message := format('Workflow %s: the condition %s of its start cannot be decided.', p_binding.binding_key, p_binding.start_source);
+    detail := jsonb_build_object('binding', p_binding.binding_key, 'condition', p_binding.start_source,
+                                 'seen', bpm_core.describe_condition(p_binding.start_source, p_variables));
+  elsif fate = 'Stop' then
+    code := 'WorkflowNotStartable';
+    message := format('Workflow %s has no plain start event, so it can only be the first of its process.', p_binding.binding_key);
+    detail := jsonb_build_object('binding', p_binding.binding_key);
+  end if;
 end
 $$;
 
@@ -11983,6 +12639,43 @@ begin
 end
 $$;
 
+-- from 40_flow/list_workflows.sql
+-- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- Returns:  jsonb array of at most p_limit objects.
+create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+      from (
+        select row_number() over (order by x.called, x.position, x.id) as n, x.item
+          from (
+            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
+                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
+              from bpm.workflow w
+             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+            union all
+            select null, false, b.position,
+                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
+                                      'start_condition', b.start_source, 'status', null)
+              from bpm_core.process_instance p
+              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
+              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
+               and not exists (select from bpm_core.workflow_instance w
+                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
+         order by n
+         limit p_limit) l);
+end
+$$;
+
 -- from 40_flow/local_names.sql
 -- Which keys of a patch are declared in the scopes around a token, and so do not reach the workflow: history says so, for replay.
 -- Returns:  jsonb: {} or {"local": [names]}.
@@ -12034,9 +12727,10 @@ end
 $$;
 
 -- from 40_flow/lock_instances_of_process.sql
--- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin. A process of
+-- several is locked right behind them, since the workflows that depend on others begin under its lock: whoever holds it waits for no instance.
 -- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
--- Locks:    workflow_instance.
+-- Locks:    workflow_instance; of a process of several then process_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -12048,8 +12742,10 @@ as $$
 declare
   v_locked uuid[] := array[]::uuid[];
   v_more   uuid[];
+  v_wide   boolean;
 begin
-  if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
+  select p.ended_bindings is not null into v_wide from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
   loop
@@ -12057,6 +12753,11 @@ begin
       select w.id
         from bpm_core.workflow_instance w
        where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    if cardinality(v_more) = 0 and v_wide then
+      perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+      v_wide := false;
+      continue;
+    end if;
     exit when cardinality(v_more) = 0;
     -- Locks are waited for once (law 1); a later one is only tried.
     if v_locked = '{}' then
@@ -12848,7 +13549,7 @@ $$;
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; one of the two runs several workflows; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -12861,7 +13562,7 @@ declare
   r_process record;
   v_target  bpm_core.process_version;
 begin
-  select p.status, d.id as definition_id, d.code into r_process
+  select p.status, p.ended_bindings is not null as is_several, d.id as definition_id, d.code into r_process
     from bpm_core.process_instance p
     join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
     join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
@@ -12876,6 +13577,12 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
+  elsif r_process.is_several or (
+        select bool_or(b.binding_key <> 'main' or b.start_source is not null)
+          from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = v_target.id) then
+    perform bpm_core.fail('BP422', format('Process %s runs several workflows%s; instances of such are not moved to another version.', r_process.code,
+                                          case when r_process.is_several then '' else format(' in version %s', p_to_version) end), null,
+      'Let it end, or cancel it and start the new version.');
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id
@@ -13013,7 +13720,7 @@ $$;
 
 -- from 40_flow/next_inbox_rows.sql
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
--- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- which are applied as a set; of a process all ends of its workflows. Sweeps wait for nobody. Rows set aside are left out.
 -- Returns:  inbox[].
 create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
 returns bpm_core.inbox[]
@@ -13028,7 +13735,7 @@ begin
     select q.row
       from (select i::bpm_core.inbox as row,
                    row_number() over line as n,
-                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+                   bool_and(i.kind = 'WorkflowEnded' or i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
               from unnest(p_rows) k(id)
              cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
              where i.available_at < 'infinity'
@@ -13685,8 +14392,8 @@ end
 $$;
 
 -- from 40_flow/park_inbox.sql
--- Sets inbox rows of suspended instances aside, where no tick looks, until resume; also those behind older ones that are still set aside.
--- Cancelling and sweeping reach a suspended instance. The instances are locked.
+-- Sets inbox rows of suspended instances and processes aside, where no tick looks, until resume; also those behind older ones that are still set aside.
+-- Cancelling and sweeping reach a suspended instance. The targets are locked.
 -- Returns:  integer, how many. Writes: inbox.
 create or replace function bpm_core.park_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -13702,9 +14409,12 @@ begin
   v_waiting := array(
     select i.id
       from unnest(p_rows) k(id)
-     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_id, i.available_at from bpm_core.inbox i
+     cross join lateral (select i.tenant_id, i.id, i.kind, i.target_kind, i.target_id, i.available_at from bpm_core.inbox i
                           where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
-     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id offset 0) w
+     cross join lateral (select case i.target_kind when 'WorkflowInstance' then (
+                                  select w.status::text from bpm_core.workflow_instance w where w.tenant_id = i.tenant_id and w.id = i.target_id)
+                                else (select p.status::text from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.target_id) end as status
+                         offset 0) w
      where i.kind not in ('Sweep', 'Cancel') and i.available_at < 'infinity'
        and (w.status = 'Suspended'
             or w.status = 'Running' and exists (
@@ -13817,7 +14527,7 @@ begin
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
                case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
-                    else f.fault end, null)::bpm_core.start
+                    else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
       left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
@@ -13870,6 +14580,85 @@ begin
     perform bpm_core.repeat_timers(v_missed, p_now);
   end if;
   return coalesce(cardinality(v_missed), 0);
+end
+$$;
+
+-- from 40_flow/pass_variables.sql
+-- Under the locks of the processes: workflows of several have ended well. Their variables become those of the process, in the order of their ends, the later
+-- winning; other workflows of the process that wait for conditions ask them again. What a process has heard of already it does not hear again.
+-- Writes:   process_instance, history_event (of the workflow that ended), inbox.
+create or replace function bpm_core.pass_variables(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_passed uuid[];
+begin
+  with ended as materialized (
+    select r.id as row_id, w.process_instance_id, w.id, w.binding_key, case w.status when 'Completed' then w.variables else '{}' end as variables
+      from unnest(p_rows) r
+     cross join lateral (select w.* from bpm_core.workflow_instance w
+                          where w.tenant_id = p_tenant_id and w.id = (r.payload ->> 'workflow')::uuid offset 0) w
+     cross join lateral (select p.status, p.ended_bindings from bpm_core.process_instance p
+                          where p.tenant_id = p_tenant_id and p.id = w.process_instance_id offset 0) p
+     where p.status = 'Running' and w.status in ('Completed', 'Skipped') and w.binding_key <> all (p.ended_bindings collate "C")),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+    select p_tenant_id, e.id, p_now, 'VariablesPassed', jsonb_build_object('process_variables', e.variables)
+      from ended e
+     where e.variables <> '{}'
+     order by e.row_id),
+  patched as (
+    update bpm_core.process_instance p
+       set variables = p.variables || m.variables, ended_bindings = p.ended_bindings || m.keys, version = p.version + 1, updated_at = p_now
+      from (select p_tenant_id as tenant_id, e.process_instance_id, bpm_core.jsonb_merge(e.variables order by e.row_id) as variables,
+                   array_agg(e.binding_key order by e.row_id) as keys
+              from ended e group by e.process_instance_id offset 0) m
+     where p.tenant_id = m.tenant_id and p.id = m.process_instance_id)
+  select array_agg(distinct e.process_instance_id) into v_passed from ended e where e.variables <> '{}';
+  if v_passed is not null then
+    perform bpm_core.recheck_workflows(p_tenant_id, v_passed);
+  end if;
+end
+$$;
+
+-- from 40_flow/patch_process.sql
+-- Under the locks of it and all its workflows: patches the variables of a process of several by hand. History tells of it at the workflow that began first;
+-- workflows that wait for conditions ask them again.
+-- p_expected: as of bpm.set_variables.
+-- Returns:  boolean, whether it did: false if it has only one workflow, or has ended. Raises: BP409 a variable is not as expected. Writes: process_instance, history_event, audit_event, inbox.
+create or replace function bpm_core.patch_process(p_tenant_id text, p_process_instance_id uuid, p_variables jsonb, p_expected jsonb, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  if p_expected is not null then
+    perform bpm_core.check_expected(
+      (select p.variables from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id), p_expected);
+  end if;
+  update bpm_core.process_instance p
+     set variables = p.variables || p_variables, version = p.version + 1, updated_at = v_now
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null and p.status in ('Running', 'Suspended');
+  if not found then
+    return false;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+  values (p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), v_now, 'VariablesSet', p_actor,
+          jsonb_build_object('process_variables', p_variables));
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'SetVariables', 'process_instance', p_process_instance_id::text, null, null,
+    jsonb_build_object('names', (select jsonb_agg(k.name) from jsonb_object_keys(p_variables) k(name))));
+  perform bpm_core.recheck_workflows(p_tenant_id, array[p_process_instance_id]);
+  return true;
 end
 $$;
 
@@ -13980,6 +14769,30 @@ begin
 end
 $$;
 
+-- from 40_flow/place_first_token.sql
+-- Puts the first token into a workflow instance that had none yet. The instance is locked.
+-- Returns:  moving, leaving the start event. Writes: token, workflow_instance (live_tokens), history_event.
+create or replace function bpm_core.place_first_token(p_tenant_id text, p_due bpm_core.due_binding, p_actor text, p_now timestamptz)
+returns bpm_core.moving
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
+  values (p_tenant_id, p_due.token_id, p_due.workflow_instance_id, p_due.start_node_id, 'Waiting', p_now);
+  update bpm_core.workflow_instance w
+     set live_tokens = w.live_tokens + 1
+   where w.tenant_id = p_tenant_id and w.id = p_due.workflow_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor)
+  values (p_tenant_id, p_due.workflow_instance_id, p_now, 'TokenBorn', p_due.token_id, p_due.start_node_id, p_actor);
+  return row(p_tenant_id, p_due.workflow_instance_id, p_due.workflow_version_id, bpm_core.root_scope(), p_due.token_id, p_due.start_node_id, null,
+             null)::bpm_core.moving;
+end
+$$;
+
 -- from 40_flow/place_of.sql
 -- Where a live token of a process is: its workflow instance and the scope it is in; the host of an open scope counts as inside that, for what is wrong
 -- there is mostly about what the scope declares.
@@ -14035,6 +14848,26 @@ begin
      set node_id = p_node_id, via_flow_id = null, state = 'Ready', ready_at = v_now, steps = 0, version = t.version + 1, updated_at = v_now
    where t.tenant_id = p_token.tenant_id and t.id = p_token.token_id;
   perform bpm_core.resume_tokens(p_token.tenant_id, array[p_token.token_id]);
+end
+$$;
+
+-- from 40_flow/plain_start.sql
+-- The plain start event of a workflow version.
+-- Returns:  text, its id; null when it has none.
+create or replace function bpm_core.plain_start(p_tenant_id text, p_version_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select n.node_id
+      from bpm_core.workflow_node n
+     where n.tenant_id = p_tenant_id and n.workflow_version_id = p_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
+     limit 1);
 end
 $$;
 
@@ -14127,11 +14960,12 @@ begin
                bpm_core.new_id(), t.visit, w.depth + 1, i.mapped,
                row(h,
                case when c.code is null then 'CalledProcessMissing' when w.depth >= v_depth then 'CallTooDeep'
-                    when s.workflow_version_id is null then 'CalledProcessMissing' when i.mapped is null then 'ExpressionUndecidable' end,
+                    when s.workflow_version_id is null then 'CalledProcessMissing' when s.is_several then 'CalledProcessOfSeveral' when i.mapped is null then 'ExpressionUndecidable' end,
                case when c.code is null then format('Call activity %s: its expression gives no process.', h.node_id)
                     when w.depth >= v_depth then format('Call activity %s would be call number %s, one in the other; the limit is %s.', h.node_id, w.depth + 1, v_depth)
                     when s.workflow_version_id is null
                       then format('Call activity %s calls %s, which has no version that can be started (binding %s).', h.node_id, c.code, n.spec ->> 'binding')
+                    when s.is_several then format('Call activity %s calls %s, a process of several workflows; only one of a single workflow can be called.', h.node_id, c.code)
                     when i.mapped is null then format('Call activity %s: the input %s cannot be decided.', h.node_id, i.failed ->> 'target') end,
                jsonb_strip_nulls(jsonb_build_object('process', c.code, 'binding', n.spec ->> 'binding', 'version', n.spec -> 'version', 'depth', w.depth + 1, 'mapping', i.failed)))::bpm_core.trouble
              )::bpm_core.call
@@ -14309,6 +15143,28 @@ begin
 end
 $$;
 
+-- from 40_flow/recheck_workflows.sql
+-- The variables of processes have changed: their workflows that run and may wait for conditions ask them again, through the inbox, each under its own lock.
+-- Writes:   inbox.
+create or replace function bpm_core.recheck_workflows(p_tenant_id text, p_processes uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Recheck', '{}', bpm_core.now()
+    from unnest(p_processes) k(id)
+   cross join lateral (select w.tenant_id, w.id, w.status, w.workflow_version_id, w.parent_token_id from bpm_core.workflow_instance w
+                        where w.process_instance_id = k.id offset 0) w
+   cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
+   where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+end
+$$;
+
 -- from 40_flow/redo_scope_outputs.sql
 -- Evaluates the output mappings of an ended sub-process again: what resolving their incident means. What is inside is not done twice.
 -- The instance is locked and the incident resolved. If they still cannot be evaluated the token stops again at once.
@@ -14349,6 +15205,48 @@ begin
 end
 $$;
 
+-- from 40_flow/redo_start.sql
+-- Decides again about a workflow of several that could neither begin nor be skipped, over the process variables as they are now. Its instance is locked.
+-- Returns:  boolean: whether the incident was about that. If it still cannot be decided there is a new one.
+-- Writes:   token, workflow_instance, history_event, incident, inbox, and what the path ahead writes.
+create or replace function bpm_core.redo_start(p_incident bpm_core.incident, p_actor text)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+  v_due bpm_core.due_binding;
+begin
+  if p_incident.code not in ('StartUndecidable', 'WorkflowNotStartable') or p_incident.token_id is not null then
+    return false;
+  end if;
+  v_due := (
+    select row(w.process_instance_id, w.binding_key, b.position, w.workflow_version_id, w.role_version_id, w.id, bpm_core.new_id(), n.node_id,
+               j.fate, j.code, j.message, j.detail, null)::bpm_core.due_binding
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.process_version_id, p.variables from bpm_core.process_instance p
+                          where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     cross join lateral (select b.* from bpm_core.process_workflow_binding b
+                          where b.tenant_id = w.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b
+     cross join lateral (select bpm_core.plain_start(w.tenant_id, w.workflow_version_id) as node_id offset 0) n
+     cross join lateral bpm_core.judge_start(row(b.*)::bpm_core.process_workflow_binding, n.node_id, p.variables) j
+     where w.tenant_id = p_incident.tenant_id and w.id = p_incident.workflow_instance_id);
+  case v_due.fate
+    when 'Stop' then
+      perform bpm_core.stop_starts(p_incident.tenant_id, array[v_due], v_now);
+    when 'Skip' then
+      perform bpm_core.skip_workflow(p_incident.tenant_id, v_due.workflow_instance_id, p_actor, v_now);
+    else
+      perform bpm_core.advance_isolated(array[bpm_core.place_first_token(p_incident.tenant_id, v_due, p_actor, v_now)]);
+  end case;
+  return true;
+end
+$$;
+
 -- from 40_flow/refusals_of.sql
 -- What speaks against a migration, for the detail of its refusal.
 -- Returns:  jsonb array, at most 100; null: nothing.
@@ -14358,6 +15256,35 @@ language sql immutable
 as $$
   select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
     from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
+$$;
+
+-- from 40_flow/reopen_cases.sql
+-- Opens business cases again under whose key something starts.
+-- Writes:   business_case, audit_event. Locks: business_case.
+create or replace function bpm_core.reopen_cases(p_tenant_id text, p_cases uuid[], p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_case record;
+begin
+  perform 1
+     from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) order by k.id offset 0) k
+    cross join lateral (select from bpm_core.business_case c where c.tenant_id = k.tenant_id and c.id = k.id for no key update) c;
+  for r_case in
+    update bpm_core.business_case c
+       set state = 'Open', lock_version = c.lock_version + 1
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_cases) k(id) offset 0) k
+     where c.tenant_id = k.tenant_id and c.id = k.id and c.state = 'Closed'
+    returning c.id, c.lock_version
+  loop
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version, 'something started under its key');
+  end loop;
+end
 $$;
 
 -- from 40_flow/reopen_waits.sql
@@ -14452,7 +15379,7 @@ begin
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
     -- One that stops no token (a command that failed after its token went on) may outlive its instance; resolving it is to have seen it.
-    if r_incident.token_id is not null then
+    if r_incident.token_id is not null or r_incident.code in ('StartUndecidable', 'WorkflowNotStartable') then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);
@@ -14484,11 +15411,12 @@ $$;
 
 -- from 40_flow/restart_process.sql
 -- Starts a process again that failed or was cancelled: a new instance of the same version, with the same business key, the values it was started with and the
--- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is.
+-- variables its workflow had, or had after the row p_upto of its history. It begins at its start event or at the node named; the old one stays as it is. A
+-- process of several workflows begins as a whole, with the variables the process had.
 -- p_node_id: a node outside of every sub-process that a flow leads to, and no join. p_idempotency_key: repeating the call gives the first answer.
 -- Returns:  one row: process_instance_id, workflow_instance_id, status, is_new (false: repeated idempotency key).
--- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; key or
---           reason too long.
+-- Raises:   BP403, BP404, BP409 it did not fail and was not cancelled, or the key was used for another request; BP422 not at that node, and why; a node or a
+--           row of history for a process of several workflows; key or reason too long.
 -- Writes:   as start_processes; history_event, audit_event.
 create or replace function bpm.restart_process(
   p_process_instance_id uuid, p_node_id text default null, p_upto bigint default null, p_idempotency_key text default null, p_reason text default null,
@@ -14513,6 +15441,9 @@ begin
     perform bpm_core.fail('BP422', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_idempotency_key)));
   end if;
   v_start := bpm_core.restartable(p_tenant_id, p_process_instance_id);
+  if v_start.is_several and num_nonnulls(p_node_id, p_upto) > 0 then
+    perform bpm_core.fail('BP422', format('Process instance %s has several workflows; it is started again as a whole only.', p_process_instance_id));
+  end if;
   if p_idempotency_key is not null then
     v_start.idempotency_key := p_idempotency_key;
     v_start.request_hash := sha256(convert_to(concat_ws(chr(31), 'restart', p_process_instance_id, coalesce(p_node_id, ''), coalesce(p_upto::text, '')), 'UTF8'));
@@ -14522,10 +15453,8 @@ begin
     end if;
   end if;
   if v_start.outcome is null then
-    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(p_tenant_id, (
-      select w.id from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-       order by w.binding_key limit 1), p_upto), v_actor, p_reason, v_now);
+    perform bpm_core.begin_again(p_tenant_id, p_process_instance_id, v_start, p_node_id, bpm_core.variables_at(
+      p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
   select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
@@ -14562,7 +15491,7 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'is_several', r_process.ended_bindings is not null, 'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
              'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
@@ -14573,9 +15502,7 @@ begin
      cross join lateral (select v.definition_id from bpm_core.process_version v
                           where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
      cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
+     where w.tenant_id = p_tenant_id and w.id = bpm_core.first_workflow(p_tenant_id, p_process_instance_id));
   return v_start;
 end
 $$;
@@ -14726,7 +15653,8 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+  values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
+          case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;
@@ -14924,13 +15852,14 @@ $$;
 
 -- from 40_flow/set_variables.sql
 -- Patches variables of a running process by hand, for instance before resolving an incident. Only the keys named change.
+-- p_expected: what some variables must be now, as the token sees them (null: missing or null); else nothing is changed.
 -- p_token_id: a live token of it. Then each name goes where a step at that token would write it: into the nearest scope around it that declares the name,
--- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process.
--- Returns:  jsonb, the variables as they are now, as the token sees them.
--- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, BP422 variables refused.
--- Writes:   workflow_instance, scope, history_event, audit_event, and what conditions that have become true write.
+-- else into the workflow of the token, which may be a called one. Without a token it is the workflow of the process; where it has several, the process itself.
+-- Returns:  jsonb, the variables as they are now, as the token sees them, or as bpm.get_variables gives them.
+-- Raises:   BP403, BP404 no such process or no such token in it, BP409 it has ended, or a variable is not as expected, BP422 variables refused.
+-- Writes:   workflow_instance, process_instance, scope, history_event, audit_event, and what conditions that have become true write.
 create or replace function bpm.set_variables(p_process_instance_id uuid, p_variables jsonb, p_actor text default null, p_token_id uuid default null,
-                                              p_tenant_id text default '')
+                                              p_expected jsonb default null, p_tenant_id text default '')
 returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14955,12 +15884,17 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
     from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.binding_key = 'main' and w.status in ('Running', 'Suspended');
+   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
-  if v_instance is null then
+  if v_instance is null and bpm_core.patch_process(p_tenant_id, p_process_instance_id, v_variables, p_expected, v_actor) then
+    return bpm.get_variables(p_process_instance_id, p_tenant_id => p_tenant_id);
+  elsif v_instance is null then
     perform bpm_core.fail('BP409', format('Process instance %s has ended; its variables stay as they are.', p_process_instance_id));
+  end if;
+  if p_expected is not null then
+    perform bpm_core.check_expected((select v.variables from bpm_core.token_variables(p_tenant_id, v_instance, v_scope) v), p_expected);
   end if;
   v_local := bpm_core.local_names(p_tenant_id, v_scope, v_variables);
   update bpm_core.workflow_instance w
@@ -15008,7 +15942,7 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause, s.is_several
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k
@@ -15099,6 +16033,27 @@ begin
   perform bpm_core.advance_isolated(array[v_token]);
   perform bpm_core.note_starved_joins(array[v_token]);
   return query select * from bpm_core.token_place(p_tenant_id, p_token_id);
+end
+$$;
+
+-- from 40_flow/skip_workflow.sql
+-- Ends a workflow of several that has not begun as Skipped; its process hears of it through the inbox. The instance is locked.
+-- Writes:   workflow_instance, history_event, inbox.
+create or replace function bpm_core.skip_workflow(p_tenant_id text, p_instance_id uuid, p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.workflow_instance w
+     set status = 'Skipped', ended_at = p_now
+   where w.tenant_id = p_tenant_id and w.id = p_instance_id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor)
+  values (p_tenant_id, p_instance_id, p_now, 'InstanceSkipped', 'Running', 'Skipped', p_actor);
+  perform bpm_core.tell_processes(p_tenant_id, array[p_instance_id], 'Skipped');
 end
 $$;
 
@@ -15219,7 +16174,8 @@ end
 $$;
 
 -- from 40_flow/start_nodes.sql
--- The start events of a process version that wait for something, with what its instances are pinned to.
+-- The start events of a process version that wait for something, with what its instances are pinned to; of one of several workflows those of the first
+-- that begins.
 -- Returns:  one row per event; name is that of the message or signal.
 create or replace function bpm_core.start_nodes(p_tenant_id text, p_process_version_id uuid)
 returns table (node_id text, kind bpm_core.node_kind, name text, timer_kind text, timer_rule text, time_zone text, catch_up text, workflow_version_id uuid, role_version_id uuid)
@@ -15236,7 +16192,7 @@ begin
     from (select b.tenant_id, b.workflow_version_id
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15421,9 +16377,9 @@ $$;
 
 -- from 40_flow/startable_version.sql
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
--- Returns:  no row when there is none.
+-- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -15432,7 +16388,7 @@ set jit = off
 as $$
 begin
   return query
-  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
      select v.tenant_id, v.id
@@ -15441,10 +16397,10 @@ begin
         and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id
+     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
        from bpm_core.process_workflow_binding b
       where b.tenant_id = v.tenant_id and b.process_version_id = v.id
-      order by b.position
+      order by b.depends_on <> '{}', b.position
       limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
@@ -15473,6 +16429,58 @@ as $$
      where around.tenant_id = p_tenant_id and around.state = 'Open' and n.element = 'startEvent' and n.attached_to is not null
        -- An error ends what is around it, whatever the drawing says.
        and (n.interrupting or n.kind = 'ErrorBoundary'))
+$$;
+
+-- from 40_flow/stop_processes.sql
+-- Under the locks of the processes: a workflow of several has failed, or was cancelled by itself. Its process ends so, too; what else runs in it is cancelled
+-- through the inbox, each under its own lock, and nothing begins any more.
+-- Writes:   process_instance, history_event, inbox.
+create or replace function bpm_core.stop_processes(p_tenant_id text, p_rows bpm_core.inbox[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_end record;
+begin
+  for r_end in
+    select distinct on (r.target_id) r.target_id as id, (r.payload ->> 'workflow')::uuid as workflow_id, (r.payload ->> 'status')::bpm_core.process_status as status
+      from unnest(p_rows) r
+     cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = r.target_id offset 0) p
+     where p.status = 'Running'
+     order by r.target_id, r.id
+  loop
+    perform bpm_core.end_processes(p_tenant_id, array[r_end.id], array[r_end.workflow_id], r_end.status, p_now);
+    perform bpm_core.cancel_workflows(p_tenant_id, r_end.id, r_end.workflow_id);
+  end loop;
+end
+$$;
+
+-- from 40_flow/stop_starts.sql
+-- Opens the incidents of workflows of several that can neither begin nor be skipped.
+-- Writes:   incident, history_event.
+create or replace function bpm_core.stop_starts(p_tenant_id text, p_due bpm_core.due_binding[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with stopped as materialized (
+    select d.workflow_instance_id, bpm_core.new_id() as incident_id, d.code, d.message, d.detail from unnest(p_due) d),
+  opened as (
+    insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
+    select p_tenant_id, s.incident_id, s.workflow_instance_id, s.code, s.message, s.detail, p_now
+      from stopped s)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, detail)
+  select p_tenant_id, s.workflow_instance_id, p_now, 'IncidentOpened', jsonb_build_object('incident', s.incident_id, 'code', s.code, 'message', s.message)
+    from stopped s;
+end
 $$;
 
 -- from 40_flow/suspend_process.sql
@@ -15615,6 +16623,29 @@ begin
 end
 $$;
 
+-- from 40_flow/tell_processes.sql
+-- Tells processes of several, through the inbox, that workflows of theirs have ended. One that has ended itself needs not hear it.
+-- Writes:   inbox.
+create or replace function bpm_core.tell_processes(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+  select p_tenant_id, bpm_core.new_id(), 'ProcessInstance', w.process_instance_id, 'WorkflowEnded',
+         jsonb_build_object('process', w.process_instance_id, 'workflow', w.id, 'binding', w.binding_key, 'status', p_status), bpm_core.now()
+    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+   cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.binding_key from bpm_core.workflow_instance w
+                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+   where p.status in ('Running', 'Suspended');
+end
+$$;
+
 -- from 40_flow/terminate_instances.sql
 -- Ends instances with everything in them: live tokens Terminated, what waits on them closed, unsent commands cancelled, status set.
 -- Writes:   token, scope, everything close_waits writes, outbox, workflow_instance, process_instance, history_event. The instances are locked.
@@ -15629,6 +16660,7 @@ as $$
 declare
   v_now   timestamptz := bpm_core.now();
   v_hosts bpm_core.moving[];
+  v_bare  uuid[];
 begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
@@ -15657,6 +16689,11 @@ begin
      cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
+  -- One without a token: a workflow of several that could not begin.
+  v_bare := array(select i.id from unnest(p_instances) i(id) where not exists (select from unnest(v_hosts) h where h.instance_id = i.id));
+  if cardinality(v_bare) > 0 then
+    perform bpm_core.close_incidents(array(select row(p_tenant_id, b.id, null, null, null, null, null, null)::bpm_core.moving from unnest(v_bare) b(id)));
+  end if;
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   -- Messages set aside while it was suspended go back to where they came from.
   perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);
@@ -15723,8 +16760,9 @@ end
 $$;
 
 -- from 40_flow/tick_inbox.sql
--- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows.
--- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, then inbox.
+-- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows; then the same with processes of
+-- several workflows, which come after instances in the lock order.
+-- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, inbox, process_instance skip locked.
 create or replace function bpm_core.tick_inbox(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -15740,6 +16778,7 @@ declare
   r_scan   record;
   v_found  bpm_core.candidate[];
   v_locked uuid[];
+  v_others uuid[];
   v_last   bpm_core.candidate;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -15753,6 +16792,12 @@ begin
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
+    if cardinality(v_others) > 0 then
+      v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
+      v_result.done := v_result.done + bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_locked := v_locked || v_others;
+    end if;
     v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
@@ -15979,7 +17024,7 @@ as $$
 $$;
 
 -- from 40_flow/triggered_start.sql
--- A start that nobody called for: of this version at this start event, with fresh ids.
+-- A start that nobody called for: of this version at this start event, with fresh ids. Of a process of several workflows it is the first that begins there.
 -- Returns:  start. The cause goes into history.
 create or replace function bpm_core.triggered_start(p_tenant_id text, p_process_version_id uuid, p_node_id text, p_variables jsonb, p_business_key text, p_cause jsonb)
 returns bpm_core.start
@@ -16000,11 +17045,11 @@ begin
   v_start.workflow_instance_id := bpm_core.new_id();
   v_start.token_id := bpm_core.new_id();
   v_start.cause := p_cause;
-  select b.workflow_version_id, w.owner_role_version_id into v_start.workflow_version_id, v_start.role_version_id
-    from (select b.tenant_id, b.workflow_version_id
+  select b.workflow_version_id, w.owner_role_version_id, b.is_several into v_start.workflow_version_id, v_start.role_version_id, v_start.is_several
+    from (select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
             from bpm_core.process_workflow_binding b
            where b.tenant_id = p_tenant_id and b.process_version_id = p_process_version_id
-           order by b.position
+           order by b.depends_on <> '{}', b.position
            limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w;
@@ -16066,6 +17111,29 @@ begin
          from bpm_core.workflow_instance w
         where w.tenant_id = k.tenant_id and w.id = k.id
           for no key update skip locked) w);
+end
+$$;
+
+-- from 40_flow/try_lock_processes.sql
+-- Locks those of the process instances that nobody holds, in the order of their ids, for the picker of the inbox.
+-- Returns:  the ids locked. Locks: process_instance, for no key update skip locked.
+create or replace function bpm_core.try_lock_processes(p_tenant_id text, p_processes uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_processes) k(id) order by k.id offset 0) k
+     cross join lateral (
+       select p.id
+         from bpm_core.process_instance p
+        where p.tenant_id = k.tenant_id and p.id = k.id
+          for no key update skip locked) p);
 end
 $$;
 
@@ -16131,10 +17199,13 @@ begin
          v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
     from unnest(v_turning) i(id);
   perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if p_to = 'Running' then
+    perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  end if;
   if v_status::text = p_to::text then
     return cardinality(v_turning) > 0;
   end if;
-  -- After tasks and timers in the lock order.
+  -- After tasks and timers in the lock order; one of several workflows is locked already.
   perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
   update bpm_core.process_instance p
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()
@@ -16214,7 +17285,7 @@ $$;
 
 -- from 40_flow/workflows_of.sql
 -- The workflow instances of a process instance.
--- Returns:  uuid[], the main one first.
+-- Returns:  uuid[], its only one first; of several those that began first.
 -- Raises:   BP404 no such process instance for this tenant.
 create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_instance_id uuid)
 returns uuid[]
@@ -16231,7 +17302,7 @@ begin
     select w.id
       from bpm_core.workflow_instance w
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-     order by w.binding_key <> 'main', w.id);
+     order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
       jsonb_build_object('process_instance_id', p_process_instance_id), 'The view bpm.instance lists those you may see.');
@@ -16262,7 +17333,7 @@ begin
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
     select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
-     where a.variables is not null
+     where a.variables is not null and a.refusal is null
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
@@ -16314,11 +17385,11 @@ end
 $$;
 
 -- from 50_work/accept_user_task.sql
--- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
-create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -16342,7 +17413,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
@@ -16357,13 +17428,54 @@ begin
 end
 $$;
 
+-- from 50_work/admit_records.sql
+-- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
+-- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
+-- Writes:   subject. Locks: subject, then evidence for share.
+create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.answer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_standing bpm_core.answer[];
+  v_refused  integer[];
+begin
+  -- Those accept_answers will take: the first per token shown, under a lease.
+  v_standing := array(
+    select a.answer
+      from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
+              from unnest(p_answers) a
+             where a.variables is not null and a.refusal is null
+             order by a.task_id, a.fencing_token, a.item) a
+     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+     order by (a.answer).item);
+  v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
+  return array(
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+               case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
+      from unnest(p_answers) a
+      left join lateral (select s.item, case when s.item = a.item then s.record end as record
+                           from unnest(v_standing) s where s.task_id = a.task_id and s.fencing_token = a.fencing_token) s on true
+     order by a.item);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
--- Tells a repeated answer from another one.
--- Returns:  bytea, sha256 over variables and result in canonical form.
-create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb)
+-- Tells a repeated answer from another one. What came with it for the record counts too.
+-- Returns:  bytea, sha256 over variables, result and record in canonical form.
+create or replace function bpm_core.answer_hash(p_variables jsonb, p_result jsonb, p_record jsonb default null)
 returns bytea
 language sql stable parallel safe
-as $$ select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, ''), 'UTF8')) $$;
+as $$
+  select sha256(convert_to(coalesce(p_variables::text, '') || chr(31) || coalesce(p_result::text, '') || coalesce(chr(31) || p_record::text, ''), 'UTF8'))
+$$;
 
 -- from 50_work/answer_outcome.sql
 -- What to tell a worker whose answer was not accepted now: an unchanged repeat gets the first answer, anything else says why.
@@ -16385,6 +17497,8 @@ begin
     return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
     return 'Rejected'::bpm.outcome;
+  elsif p_answer.refusal is not null then
+    return p_answer.refusal;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -16396,6 +17510,37 @@ begin
     return case when v_hash = p_answer.content_hash then 'Completed' else 'Conflict' end::bpm.outcome;
   end if;
   return 'WrongState'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/answer_user_task.sql
+-- Under the locks of instance and task: takes a person's answer with its evidence and facts, all or nothing.
+-- Returns:  accepted, as accept_user_task.
+-- Raises:   BP409 a subject is at another version than expected, or evidence was purged; and as accept_user_task.
+-- Writes:   as accept_user_task; evidence, result_evidence, subject, fact. Locks: subject, then evidence for share.
+create or replace function bpm_core.answer_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
+returns bpm_core.accepted
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_answers  bpm_core.answer[];
+  v_accepted bpm_core.accepted;
+begin
+  if p_record is null then
+    return bpm_core.accept_user_task(p_task, p_variables, p_actor, null);
+  end if;
+  v_answers := array[row(1, p_task.id, p_task.fencing_token + 1, p_variables, null, bpm_core.answer_hash(p_variables, null, p_record), p_record, null)::bpm_core.answer];
+  if cardinality(bpm_core.refused_records(p_task.tenant_id, v_answers, v_now)) > 0 then
+    perform bpm_core.fail('BP409', bpm_core.record_trouble(p_task.tenant_id, p_task.id, p_record), jsonb_build_object('id', p_task.id), 'Look again, then answer again.');
+  end if;
+  v_accepted := bpm_core.accept_user_task(p_task, p_variables, p_actor, p_record);
+  perform bpm_core.keep_records(p_task.tenant_id, v_answers, v_now);
+  return v_accepted;
 end
 $$;
 
@@ -16946,9 +18091,11 @@ $$;
 -- from 50_work/complete_task.sql
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
--- Raises:   BP404 no such task; BP409 completed before with another answer; BP410 the lease is lost; BP422 variables or result refused; else as complete_tasks.
+-- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
+--           evidence or facts refused; else as complete_tasks.
 create or replace function bpm.complete_task(
-  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_tenant_id text default '')
+  p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16958,16 +18105,19 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
-  r_done record;
+  r_done   record;
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
 begin
   select c.* into r_done
     from bpm.complete_tasks(
       jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('task_id', p_task_id, 'fencing_token', p_fencing_token)) ||
-        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end),
+        jsonb_build_object('variables', p_variables) || case when p_result is null then '{}' else jsonb_build_object('result', p_result) end
+        || coalesce(v_record, '{}')),
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result)));
+      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
+        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -16976,12 +18126,14 @@ $$;
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
+-- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status.
--- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
--- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
--- Locks:    workflow_instance, then task_instance, both sorted.
+--           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
+-- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
@@ -16997,11 +18149,21 @@ declare
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
+  v_recording boolean;
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_now := bpm_core.now();
+  v_recording := exists (select from unnest(v_answers) a where a.record is not null);
+  if v_recording then
+    v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+  end if;
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  if v_recording then
+    perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
+  end if;
   v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
   if cardinality(v_going) > 0 then
     perform bpm_core.continue_accepted(p_tenant_id, v_going);
@@ -17022,10 +18184,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
--- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
+create or replace function bpm.complete_user_task(
+  p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -17036,6 +18202,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
+  v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -17043,10 +18210,12 @@ begin
   p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  elsif v_record is not null and bpm_core.record_fault(v_record) is not null then
+    perform bpm_core.fail('BP422', bpm_core.record_fault(v_record));
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
-    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -17097,10 +18266,10 @@ end
 $$;
 
 -- from 50_work/discard_dead_letter.sql
--- Closes a dead letter without doing its work again. The incident stays open: the token still stands there.
+-- Closes a dead letter without doing its work again. The incident stays open: the token still stands there. An event is ignored so.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was discarded before).
 -- Raises:   BP403, BP404, BP409 it was requeued, BP422 reason too long.
--- Writes:   dead_letter, audit_event.
+-- Writes:   dead_letter, audit_event; event, routing_decision. Locks: event, then dead_letter.
 create or replace function bpm.discard_dead_letter(p_dead_letter_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -17110,11 +18279,16 @@ as $$
 declare
   v_actor text;
   v_state bpm_core.dead_letter_state;
+  v_event uuid;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   if length(p_reason) > 4000 then
     perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+  select d.event_id into v_event from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+  if v_event is not null then
+    perform from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = v_event for no key update;
   end if;
   select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id for no key update;
   if not found then
@@ -17125,6 +18299,9 @@ begin
     update bpm_core.dead_letter d
        set state = 'Discarded', closed_by = v_actor, closed_at = bpm_core.now()
      where d.tenant_id = p_tenant_id and d.id = p_dead_letter_id;
+    if v_event is not null then
+      perform bpm_core.ignore_failed_event(p_tenant_id, v_event, v_actor, p_reason);
+    end if;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'DiscardDeadLetter', 'dead_letter', p_dead_letter_id::text, null, p_reason);
   end if;
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -17482,9 +18659,9 @@ end
 $$;
 
 -- from 50_work/is_completed_by.sql
--- Did this person complete this user task before, with the same variables?
+-- Did this person complete this user task before, with the same variables, evidence and facts?
 -- Returns:  boolean.
-create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb, p_record jsonb)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -17498,7 +18675,55 @@ begin
       from bpm_core.task_instance t
       join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
-       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null, p_record));
+end
+$$;
+
+-- from 50_work/keep_records.sql
+-- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
+-- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
+-- Writes:   evidence, result_evidence, subject, fact.
+create or replace function bpm_core.keep_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_kept   bpm_core.kept_record[];
+  v_pieces uuid[];
+begin
+  -- Accepted: its result is there. first: where its evidence begins among that of all.
+  v_kept := array(
+    select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
+               sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+     cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
+                          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+     cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
+                          where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt offset 0) r
+     where t.state = 'Completed' and t.fencing_token = a.fencing_token and r.verdict = 'Accepted' and r.content_hash = a.content_hash
+     order by a.item);
+  v_pieces := bpm_core.store_evidence(p_tenant_id, (
+    select coalesce(jsonb_agg(e.piece order by k.item, e.n), '[]')
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'evidence') with ordinality e(piece, n)));
+  if array_position(v_pieces, null) is not null then
+    perform bpm_core.fail('BP503', 'Evidence was purged at the same moment.', null, 'Repeat the call; nothing was changed.');
+  end if;
+  insert into bpm_core.result_evidence (tenant_id, task_instance_id, attempt, evidence_id)
+  select distinct p_tenant_id, k.task_id, k.attempt, v_pieces[k.first + n]
+    from unnest(v_kept) k
+   cross join lateral generate_series(1, jsonb_array_length(k.record -> 'evidence')) n;
+  perform bpm_core.store_facts(p_tenant_id, array(
+    select row(k.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', bpm_core.decode_variables(jsonb_build_object('v', f.fact -> 'value')) -> 'v', null,
+               array(select distinct v_pieces[k.first + 1 + e::integer] from jsonb_array_elements_text(nullif(f.fact -> 'evidence', 'null')) e),
+               k.task_id, k.attempt, null, k.confirmed_by)::bpm_core.told_fact
+      from unnest(v_kept) k
+     cross join lateral jsonb_array_elements(k.record -> 'facts') with ordinality f(fact, n)
+     order by k.item, f.n), p_now);
 end
 $$;
 
@@ -17834,7 +19059,7 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -17843,17 +19068,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                     when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
+              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end
@@ -17952,7 +19179,7 @@ begin
       perform bpm_core.fail('BP410', format('The lease of %s %s is lost: it ran out, or another claim holds it.', p_what, p_id), v_detail,
         'Do not apply the work; claim again. Extend the lease in time for long work.');
     when 'Conflict' then
-      perform bpm_core.fail('BP409', format('The %s %s was answered before, with something else.', p_what, p_id), v_detail);
+      perform bpm_core.fail('BP409', coalesce(p_reason, format('The %s %s was answered before, with something else.', p_what, p_id)), v_detail);
     when 'Rejected' then
       perform bpm_core.fail('BP422', coalesce(p_reason, format('The answer for %s %s was refused.', p_what, p_id)), v_detail);
     when 'Suspended' then
@@ -17960,6 +19187,35 @@ begin
     else
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
+end
+$$;
+
+-- from 50_work/record_trouble.sql
+-- Why the evidence and facts of an answer were refused, in words, for the single forms: the task is as it was.
+-- Returns:  text; null when it was not because of them.
+create or replace function bpm_core.record_trouble(p_tenant_id text, p_task_id uuid, p_record jsonb)
+returns text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_trouble text := case when p_record is not null then bpm_core.record_fault(p_record) end;
+begin
+  if p_record is null or v_trouble is not null
+     or exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state not in ('Executing', 'Ready')) then
+    return v_trouble;
+  elsif cardinality(bpm_core.lock_evidence(p_tenant_id, array[p_record -> 'evidence'])) > 0 then
+    return 'Evidence was purged or is not there; nothing new may refer to it.';
+  end if;
+  select format('Subject %s %s is at version %s, not %s.', f.subject_type, f.subject_key, coalesce(s.lock_version, 0), f.expected_version) into v_trouble
+    from unnest(bpm_core.told_facts(array[row(1, null, null, null, null, null, p_record, null)::bpm_core.answer])) f
+    left join bpm_core.subject s on s.tenant_id = p_tenant_id and s.subject_type = f.subject_type and s.subject_key = f.subject_key
+   where f.expected_version <> coalesce(s.lock_version, 0)
+   limit 1;
+  return v_trouble;
 end
 $$;
 
@@ -18007,6 +19263,29 @@ begin
   perform bpm_core.continue_accepted(r_task.tenant_id, array[
     row(1, r_task.id, r_task.workflow_instance_id, r_task.token_id, r_task.node_id, r_task.attempt, v_patch, r_task.scope_id)::bpm_core.accepted]);
   return true;
+end
+$$;
+
+-- from 50_work/refused_records.sql
+-- Which of these answers tell of evidence nothing new may refer to, or of a subject that is at another version than they expect?
+-- Returns:  integer[], their items.
+-- Writes:   subject, where it was not there. Locks: subject, then evidence for share.
+create or replace function bpm_core.refused_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_facts  bpm_core.told_fact[] := bpm_core.told_facts(p_answers);
+  v_purged integer[];
+begin
+  perform bpm_core.lock_subjects(p_tenant_id, v_facts, p_now);
+  v_purged := array(
+    select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
+  return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
 end
 $$;
 
@@ -18069,10 +19348,10 @@ end
 $$;
 
 -- from 50_work/requeue_dead_letter.sql
--- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try, an event fresh attempts; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
--- Writes:   as resolve_incident.
+-- Writes:   as resolve_incident; of an event as requeue_event.
 create or replace function bpm.requeue_dead_letter(p_dead_letter_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -18095,6 +19374,14 @@ begin
     perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
+  end if;
+  if r_letter.kind = 'Event' then
+    if p_attempts is null or p_attempts not between 1 and 1000 then
+      perform bpm_core.fail('BP422', 'Attempts must be 1 to 1000.', jsonb_build_object('attempts', p_attempts));
+    end if;
+    perform bpm_core.requeue_event(r_letter, bpm_core.acting_as(p_tenant_id, p_actor));
+    return query select p_dead_letter_id, 'Done'::bpm.outcome;
+    return;
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
@@ -18485,6 +19772,22 @@ begin
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
   return v_result;
 end
+$$;
+
+-- from 50_work/told_facts.sql
+-- The facts that come with answers, one row each; evidence_ids is left empty.
+-- Returns:  told_fact[].
+create or replace function bpm_core.told_facts(p_answers bpm_core.answer[])
+returns bpm_core.told_fact[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select row(a.item, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', f.fact -> 'value', (f.fact ->> 'expected_version')::integer, '{}',
+               null, null, null, null)::bpm_core.told_fact
+      from unnest(p_answers) a
+     cross join lateral jsonb_array_elements(a.record -> 'facts') with ordinality f(fact, n)
+     order by a.item, f.n)
 $$;
 
 -- from 50_work/unclaim_user_task.sql
@@ -19694,6 +20997,1445 @@ begin
 end
 $$;
 
+-- from 75_intake/accept_event.sql
+-- Accepts one event. The single form of accept_events: commit, then acknowledge; an error is never an acknowledgement.
+-- p_session_id: the account, mailbox, shop or device it came over. p_thread_id: what events keep their order in.
+-- Returns:  one row: event_id, is_new (false: accepted before, the first answer), dispatch_state.
+-- Raises:   BP409 the key was used for another content, BP422 payload, time or evidence refused; else as accept_events.
+create or replace function bpm.accept_event(
+  p_channel text, p_provider_event_id text, p_type text, p_payload jsonb default '{}', p_session_id text default '', p_thread_id text default null,
+  p_occurred_at timestamptz default null, p_evidence jsonb default null, p_tenant_id text default '')
+returns table (event_id uuid, is_new boolean, dispatch_state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  r_done record;
+begin
+  select a.* into r_done
+    from bpm.accept_events(
+      jsonb_build_array(jsonb_build_object(
+        'channel', p_channel, 'provider_event_id', p_provider_event_id, 'type', p_type, 'payload', p_payload, 'session_id', p_session_id,
+        'thread_id', p_thread_id, 'occurred_at', p_occurred_at, 'evidence', p_evidence)), p_tenant_id) a;
+  if r_done.outcome <> 'Done' then
+    perform bpm_core.fail(case r_done.outcome when 'Conflict' then 'BP409' else 'BP422' end, r_done.message,
+      jsonb_build_object('channel', p_channel, 'provider_event_id', left(p_provider_event_id, 300), 'outcome', r_done.outcome),
+      case r_done.outcome when 'Conflict' then 'The provider has given two events one id. See the view bpm.event.' end);
+  end if;
+  return query select r_done.event_id, r_done.is_new, r_done.dispatch_state;
+end
+$$;
+
+-- from 75_intake/accept_events.sql
+-- Accepts events as their providers sent them, each key (channel, session_id, provider_event_id) once; tick dispatches them by the rules.
+-- Commit, then acknowledge to the provider; an error, a lost connection or a failed commit is never an acknowledgement: let the provider send again.
+-- p_items: [{"channel", "provider_event_id", "type", "payload": {…}, "session_id", "thread_id", "occurred_at", "evidence": […]}], at most 1,000.
+-- Returns:  one row per item: item (from 1), event_id, is_new (false: accepted before, the first answer), dispatch_state, outcome (Done; Conflict: the key was
+--           used for another content; Rejected), message (why not).
+-- Raises:   BP400 ill-formed items, BP403, BP429.
+-- Writes:   event, evidence, event_evidence. Locks: the keys, by inserting them sorted; a concurrent caller with the same key is waited for.
+-- Source:   tenant-scoped design, transaction cookbook, "Accept event".
+create or replace function bpm.accept_events(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, event_id uuid, is_new boolean, dispatch_state text, outcome bpm.outcome, message text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_events bpm_core.incoming_event[];
+  v_new    uuid[];
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_events := bpm_core.parse_events(p_items, v_now);
+  v_new := bpm_core.insert_events(p_tenant_id, v_events, v_now);
+  -- A statement after the insert, which may have waited for others with the same key: it sees what they committed.
+  return query
+  select i.item,
+         case when i.outcome is null and e.content_hash = i.content_hash then e.id end,
+         i.outcome is null and i.id = any (v_new),
+         case when i.outcome is null and e.content_hash = i.content_hash then e.dispatch_state::text end,
+         coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
+         coalesce(i.message, case when e.content_hash <> i.content_hash
+                                  then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
+    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    left join lateral (
+      select e.id, e.content_hash, e.dispatch_state
+        from bpm_core.event e
+       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
+      offset 0) e on true
+   order by i.item;
+end
+$$;
+
+-- from 75_intake/action_fault.sql
+-- Can this action be carried out, as far as it can be told without looking?
+-- Returns:  text, what is wrong; null when nothing is.
+create or replace function bpm_core.action_fault(p_action jsonb)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_action constant text := p_action ->> 'action';
+begin
+  return case
+    when v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore')
+      then 'The actions of a decision are StartProcess, Correlate, Attach and Ignore.'
+    when v_action = 'StartProcess' and not p_action ? 'process_code' then 'StartProcess needs a process_code.'
+    when v_action = 'Correlate' and not (p_action ? 'message_name' and p_action ?| array['correlation_key', 'business_key'])
+      then 'Correlate needs a message_name, and a correlation_key or business_key.'
+    when v_action = 'Attach' and not p_action ?| array['business_key', 'process_instance_ids', 'task_ids']
+      then 'Attach needs a business_key, process_instance_ids or task_ids.'
+    when v_action = 'Attach' and p_action ? 'message_name' and not p_action ?| array['correlation_key', 'business_key']
+      then 'A message needs a correlation_key or business_key.'
+    when v_action = 'Ignore' and p_action - 'action' <> '{}' then 'Ignore takes nothing else.'
+    when v_action = 'StartProcess' and p_action ?| array['message_name', 'correlation_key', 'ttl_seconds', 'process_instance_ids', 'task_ids']
+      then 'StartProcess takes process_code, version, business_key, variables.'
+    when v_action = 'Correlate' and p_action ?| array['process_code', 'version', 'process_instance_ids', 'task_ids']
+      then 'Correlate takes message_name, correlation_key, business_key, variables, ttl_seconds.'
+    when v_action = 'Attach' and (p_action ? 'version' or not p_action ? 'message_name' and p_action ?| array['variables', 'correlation_key', 'ttl_seconds'])
+      then 'Attach takes business_key, process_code, process_instance_ids, task_ids; with a message_name also correlation_key, variables, ttl_seconds.'
+    when p_action ? 'variables' then bpm_core.variables_fault(p_action -> 'variables') end;
+end
+$$;
+
+-- from 75_intake/action_shape_fault.sql
+-- Are the types of an action's parts wrong?
+create or replace function bpm_core.action_shape_fault(p_action jsonb)
+returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+           select
+             from jsonb_each(p_action) a
+            where case
+                    when a.key = 'version' then a.value::text !~ '^[0-9]{1,9}$'
+                    when a.key = 'ttl_seconds' then a.value::text !~ '^[0-9]{1,8}(\.[0-9]{1,6})?$' or a.value::text::numeric > 31536000
+                    when a.key = 'variables' then jsonb_typeof(a.value) <> 'object'
+                    when a.key in ('process_instance_ids', 'task_ids') then case when jsonb_typeof(a.value) <> 'array' then true
+                      else jsonb_array_length(a.value) not between 1 and 1000
+                           or exists (select from jsonb_array_elements_text(a.value) i(id)
+                                       where coalesce(i.id, '') !~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$') end
+                    else jsonb_typeof(a.value) <> 'string' or length(a.value #>> '{}') not between 1 and 300 end)
+$$;
+
+-- from 75_intake/carry_out_plans.sql
+-- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
+-- cannot be carried out as a whole is not begun.
+-- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- Returns:  event_refusal[], for the events that were left as they are.
+-- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
+-- Locks:    message keys; instances of receivers by skip locked.
+create or replace function bpm_core.carry_out_plans(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
+returns bpm_core.event_refusal[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actions bpm_core.event_action[] := bpm_core.read_actions(p_tenant_id, p_plans);
+  v_starts  bpm_core.start[];
+  v_keys    bigint[];
+  v_busy    bigint[] := '{}'::bigint[];
+  v_refused bpm_core.event_refusal[];
+  v_plans   bpm_core.event_plan[] := p_plans;
+  v_events  uuid[];
+begin
+  v_starts := bpm_core.event_starts(p_tenant_id, v_actions);
+  v_keys := array(select bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) from unnest(v_actions) a where a.message_name is not null);
+  if cardinality(v_keys) > 0 then
+    if p_may_wait then
+      perform bpm_core.lock_message_keys(v_keys);
+    else
+      v_busy := bpm_core.try_message_keys(v_keys);
+    end if;
+  end if;
+  v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  if cardinality(v_refused) > 0 then
+    v_events := array(select r.event_id from unnest(v_refused) r);
+    v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));
+    v_actions := array(select a from unnest(v_actions) a where a.event_id <> all (v_events));
+    v_plans := array(select p from unnest(p_plans) p where (p.event).id <> all (v_events));
+  end if;
+  if cardinality(v_plans) > 0 then
+    if cardinality(v_starts) > 0 then
+      perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, p_actor, p_now));
+    end if;
+    perform bpm_core.record_decisions(p_tenant_id, v_plans, v_actions, p_now);
+    perform bpm_core.link_instances(p_tenant_id, v_actions, v_starts, p_now);
+    if cardinality(v_keys) > 0 then
+      perform bpm_core.send_event_messages(p_tenant_id, v_actions, p_now);
+    end if;
+    perform bpm_core.wake_threads(p_tenant_id, v_plans, p_now);
+  end if;
+  return v_refused;
+end
+$$;
+
+-- from 75_intake/check_decided.sql
+-- Was this decided of an event that is decided already?
+-- Raises:   BP409 something else was.
+create or replace function bpm_core.check_decided(p_event bpm_core.event, p_actions jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_decision bpm_core.routing_decision;
+begin
+  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
+   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
+    perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
+      jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),
+      'See the view bpm.routing_decision.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_event_items.sql
+-- The shape of the items of accept_events.
+-- Raises:   BP400 not an array of objects, unknown key, wrong type or length of a key. BP429 over 1,000.
+create or replace function bpm_core.check_event_items(p_items jsonb)
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys constant text[] := array['channel', 'session_id', 'thread_id', 'provider_event_id', 'type', 'payload', 'occurred_at', 'evidence'];
+  v_bad  bigint;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    perform bpm_core.fail('BP400', 'The items must be a JSON array.', null, format('Pass an array of objects with %s.', array_to_string(v_keys, ', ')));
+  elsif jsonb_array_length(p_items) > 1000 then
+    perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
+  end if;
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where case when jsonb_typeof(i.item) <> 'object' then true
+              else i.item - v_keys <> '{}'
+                   or jsonb_path_exists(i.item, 'strict $.keyvalue() ? (@.key != "payload" && @.key != "evidence" && @.value.type() != "string" && @.value.type() != "null")')
+                   or coalesce(jsonb_typeof(i.item -> 'evidence'), 'null') not in ('array', 'null')
+                   or coalesce(octet_length(i.item ->> 'channel'), 0) not between 1 and 100
+                   or coalesce(octet_length(i.item ->> 'provider_event_id'), 0) not between 1 and 300
+                   or coalesce(octet_length(i.item ->> 'type'), 0) not between 1 and 200
+                   or octet_length(i.item ->> 'session_id') > 200
+                   or octet_length(i.item ->> 'thread_id') not between 1 and 300 end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
+      'All are texts but payload (an object) and evidence (an array). channel has 1 to 100 bytes, provider_event_id 1 to 300, type 1 to 200, session_id at most 200, thread_id 1 to 300.');
+  end if;
+end
+$$;
+
+-- from 75_intake/check_rule.sql
+-- Is this a routing rule that can be followed?
+-- Raises:   BP400 ill-formed texts, BP422 what its action needs is missing or not there, what it has no use for is given.
+create or replace function bpm_core.check_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action constant text := p_rule.action;
+  v_fault  text;
+begin
+  if coalesce(length(btrim(p_rule.code)), 0) not between 1 and 200 or coalesce(octet_length(p_rule.event_type), 0) not between 1 and 200
+     or octet_length(p_rule.channel) not between 1 and 100 or length(p_rule.message_name) not between 1 and 300 or length(p_rule.process_code) not between 1 and 300
+     or length(p_rule.reason) > 4000 or p_rule.priority is null then
+    perform bpm_core.fail('BP400', 'The code of a rule has 1 to 200 characters, event type and channel 1 to 200 and 100 bytes, message name and process code 1 to 300 characters, the reason at most 4000; the priority is a number.');
+  elsif p_rule.event_type ~ '\*' and p_rule.event_type !~ '^([^*]+\.)?\*$' then
+    v_fault := 'A star stands alone or after a dot at the end of an event type: order.*, *.';
+  elsif v_action is null or v_action not in ('StartProcess', 'Correlate', 'Attach', 'Ignore', 'AskHuman', 'Outside') then
+    v_fault := format('%L is no action; there are StartProcess, Correlate, Attach, Ignore, AskHuman, Outside.', left(v_action, 100));
+  elsif (p_rule.process_code is not null) and v_action not in ('StartProcess', 'Attach') or p_rule.process_code is null and v_action = 'StartProcess' then
+    v_fault := 'A process code belongs to StartProcess, which needs it, and to Attach.';
+  elsif p_rule.message_name is not null and v_action not in ('Correlate', 'Attach') or p_rule.message_name is null and v_action = 'Correlate' then
+    v_fault := 'A message name belongs to Correlate, which needs it, and to Attach.';
+  elsif p_rule.correlation_path is not null and p_rule.message_name is null then
+    v_fault := 'A correlation path belongs to a message name.';
+  elsif v_action = 'Correlate' and num_nonnulls(p_rule.correlation_path, p_rule.business_key_path) = 0 then
+    v_fault := 'Correlate needs a correlation path, or a business key path to take its place.';
+  elsif v_action = 'Attach' and p_rule.business_key_path is null then
+    v_fault := 'Attach needs a business key path: it finds the instances of that business case.';
+  elsif v_action in ('Ignore', 'AskHuman', 'Outside') and p_rule.business_key_path is not null then
+    v_fault := format('%s has no use for a business key path.', v_action);
+  elsif p_variables is not null and (v_action in ('Ignore', 'AskHuman', 'Outside') or v_action = 'Attach' and p_rule.message_name is null) then
+    v_fault := 'Variables belong to a process to start or a message.';
+  elsif p_variables is not null and (jsonb_typeof(p_variables) <> 'object' or jsonb_path_exists(p_variables, 'strict $.* ? (@.type() != "string")')) then
+    v_fault := 'The variables are an object {"name": "expression"}, texts all.';
+  elsif p_rule.message_ttl is null or p_rule.message_ttl not between interval '0' and interval '365 days' then
+    v_fault := 'The time to live is 0 to 365 days.';
+  elsif v_action = 'StartProcess' then
+    v_fault := coalesce(bpm_core.start_refusal(p_rule.tenant_id, p_rule.process_code, null),
+      case when not exists (select from bpm_core.startable_version(p_rule.tenant_id, p_rule.process_code, null))
+           then format('There is no process %L that can be started.', p_rule.process_code) end);
+  elsif p_rule.process_code is not null and not exists (
+          select from bpm_core.process_definition d where d.code = p_rule.process_code and d.tenant_id is not distinct from p_rule.tenant_id) then
+    v_fault := format('There is no process %L.', p_rule.process_code);
+  end if;
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_rule.code, 'action', left(v_action, 100)), 'See the page on intake.');
+  end if;
+end
+$$;
+
+-- from 75_intake/close_case.sql
+-- Closes a business case: nothing more is expected. What starts under its key later opens it again.
+-- p_expected_version: its lock_version as it was seen; null: whatever it is.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was closed already).
+-- Raises:   BP403, BP404 no such case, BP409 instances of it have not ended, or the version moved, BP422 reason too long.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.close_case(
+  p_business_key text, p_expected_version integer default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_open  integer;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no business case %L.', left(p_business_key, 300)), null, 'See the view bpm.business_case.');
+  end if;
+  is_new := r_case.state = 'Open';
+  if is_new then
+    v_open := cardinality(bpm_core.open_instances_of(p_tenant_id, p_business_key, null));
+    if p_expected_version <> r_case.lock_version then
+      perform bpm_core.fail('BP409', format('The case has version %s.', r_case.lock_version), jsonb_build_object('lock_version', r_case.lock_version), 'Look at it again.');
+    elsif v_open > 0 then
+      perform bpm_core.fail('BP409', format('%s of its process instances have not ended.', v_open), jsonb_build_object('open_instances', v_open), 'See the view bpm.instance.');
+    end if;
+    update bpm_core.business_case c
+       set state = 'Closed', lock_version = c.lock_version + 1
+     where c.tenant_id = p_tenant_id and c.id = r_case.id
+    returning c.* into r_case;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CloseCase', 'business_case', r_case.id::text, r_case.lock_version, p_reason);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/compile_rule.sql
+-- Compiles the expressions of a routing rule into it: condition, paths and mappings.
+-- Returns:  the rule.
+-- Raises:   BP422 one cannot be read, naming which.
+create or replace function bpm_core.compile_rule(p_rule bpm_core.routing_rule, p_variables jsonb)
+returns bpm_core.routing_rule
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rule    bpm_core.routing_rule := p_rule;
+  v_problem text;
+  v_what    text;
+begin
+  if v_rule.condition_source is not null then
+    select c.condition, c.tree, coalesce(c.problem, bpm_core.rule_root_problem(r.tree)) into v_rule.condition, v_rule.condition_tree, v_problem
+      from bpm_core.compile_condition(v_rule.condition_source, null) c
+     cross join lateral bpm_core.read_expression(v_rule.condition_source, null) r;
+    v_what := 'condition';
+  end if;
+  if v_problem is null and v_rule.business_key_path is not null then
+    select p.tree, p.problem into v_rule.business_key_tree, v_problem from bpm_core.rule_path(v_rule.business_key_path, false) p;
+    v_what := 'business_key_path';
+  end if;
+  if v_problem is null and v_rule.correlation_path is not null then
+    select p.tree, p.problem into v_rule.correlation_tree, v_problem from bpm_core.rule_path(v_rule.correlation_path, false) p;
+    v_what := 'correlation_path';
+  end if;
+  if v_problem is null and p_variables is not null then
+    select jsonb_agg(jsonb_build_object('target', m.target, 'source', m.source, 'tree', p.tree) order by m.target), min(m.target || ': ' || p.problem)
+      into v_rule.variables, v_problem
+      from jsonb_each_text(p_variables) m(target, source)
+     cross join lateral bpm_core.rule_path(m.source, true) p;
+    v_rule.variables := coalesce(v_rule.variables, '[]');
+    v_what := 'variables';
+  end if;
+  if v_problem is not null then
+    perform bpm_core.fail('BP422', format('The %s of the rule cannot be read: %s.', v_what, v_problem), jsonb_build_object('what', v_what, 'problem', v_problem),
+      'Paths and expressions look at payload and event, for instance payload.order.id or ${event.type == "order.created"}.');
+  end if;
+  return v_rule;
+end
+$$;
+
+-- from 75_intake/decide_event.sql
+-- Carries out what somebody decided about an event, whose row is locked; closes the dead letter of one that had failed.
+-- Raises:   BP404, BP409, BP422 it cannot be carried out.
+-- Writes:   as carry_out_plans, dead_letter, audit_event.
+create or replace function bpm_core.decide_event(p_event bpm_core.event, p_actions jsonb, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now     constant timestamptz := bpm_core.now();
+  v_refusal bpm_core.event_refusal;
+begin
+  v_refusal := (bpm_core.carry_out_plans(
+    p_event.tenant_id, array[row(p_event, null, null, p_actions, null, p_actor, p_reason)::bpm_core.event_plan], p_actor, v_now, true))[1];
+  if v_refusal.event_id is not null then
+    perform bpm_core.fail(
+      case when v_refusal.detail ->> 'outcome' = 'Rejected' then 'BP422' when v_refusal.detail ->> 'outcome' = 'WrongState' then 'BP409'
+           when v_refusal.reason = 'NoInstance' and v_refusal.detail ? 'business_key' then 'BP409' else 'BP404' end,
+      v_refusal.message, v_refusal.detail, 'The event waits as before.');
+  end if;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
+   where d.tenant_id = l.tenant_id and d.id = l.id;
+  perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
+    jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
+                       'waited_for', p_event.reason));
+end
+$$;
+
+-- from 75_intake/decision_hash.sql
+-- Tells a repeated decision from another one.
+-- Returns:  bytea, sha256 over its actions in canonical form.
+create or replace function bpm_core.decision_hash(p_actions jsonb)
+returns bytea
+language sql immutable parallel safe
+as $$ select sha256(convert_to(p_actions::text, 'UTF8')) $$;
+
+-- from 75_intake/delete_routing_rule.sql
+-- Deletes a routing rule. What it decided stays decided; events that wait are looked at anew without it.
+-- Returns:  one row: code.
+-- Raises:   BP403, BP404, BP422 reason too long.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.delete_routing_rule(p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.touch_rules(p_tenant_id);
+  delete from bpm_core.routing_rule r where r.code = p_code and r.tenant_id = p_tenant_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no routing rule %L.', left(p_code, 200)), jsonb_build_object('code', left(p_code, 200)), 'See the view bpm.routing_rule.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteRoutingRule', 'routing_rule', p_code, null, p_reason);
+  return query select p_code;
+end
+$$;
+
+-- from 75_intake/dispatch_event.sql
+-- Decides what becomes of an event, instead of the rules: a person, or a router outside of the database. Decision, business case, instances, links and audit are
+-- written in one transaction; an event is decided once. Also an event that failed is decided so; its dead letter is closed.
+-- p_decision: {"action": "StartProcess", "process_code", "version", "business_key", "variables"} | {"action": "Correlate", "message_name", "correlation_key",
+-- "business_key", "variables", "ttl_seconds"} | {"action": "Attach", "business_key", "process_code", "process_instance_ids", "task_ids", and those of a message} |
+-- {"action": "Ignore"}, which needs p_reason | {"actions": […]}. Variables that are not said are the payload.
+-- Returns:  one row: event_id, dispatch_state, process_instance_ids, business_case_id, is_new (false: the same decision was made before, the first answer).
+-- Raises:   BP400 ill-formed decision or no reason, BP403, BP404 no such event, process, instance or task, BP409 decided otherwise, the process has no plain start
+--           event, or nothing to attach to, BP422 what an action needs is missing, variables refused.
+-- Writes:   as carry_out_plans, dead_letter, audit_event. Locks: event, then message keys.
+-- Source:   tenant-scoped design, transaction cookbook, "Dispatch / plan".
+create or replace function bpm.dispatch_event(
+  p_event_id uuid, p_decision jsonb, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (event_id uuid, dispatch_state text, process_instance_ids uuid[], business_case_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor   text;
+  v_actions jsonb;
+  r_event   bpm_core.event;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  v_actions := bpm_core.read_decision(p_decision);
+  if v_actions @? 'strict $[*] ? (@.action == "Ignore")' and coalesce(btrim(p_reason), '') = '' then
+    perform bpm_core.fail('BP400', 'Ignoring an event needs a reason.', null, 'Pass p_reason.');
+  end if;
+  select e.* into r_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no event %s.', coalesce(p_event_id::text, 'null')), null, 'See the view bpm.event.');
+  end if;
+  is_new := r_event.dispatch_state in ('Pending', 'Failed');
+  if is_new then
+    perform bpm_core.decide_event(r_event, v_actions, v_actor, p_reason);
+  else
+    perform bpm_core.check_decided(r_event, v_actions);
+  end if;
+  return query
+  select e.id, e.dispatch_state::text,
+         array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
+         d.business_case_id, is_new
+    from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+end
+$$;
+
+-- from 75_intake/dispatch_events.sql
+-- Dispatches locked events by the rules: those of a thread one after the other in the order in which they occurred, and only if no earlier one of it
+-- is still pending; all others at once.
+-- Writes:   as dispatch_isolated.
+create or replace function bpm_core.dispatch_events(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_left    bpm_core.event[];
+  v_round   bpm_core.event[];
+  v_blocked bpm_core.event_refusal[];
+begin
+  perform bpm_core.dispatch_isolated(p_tenant_id, array(select e from unnest(p_events) e where e.thread_id is null order by e.id), p_rules_version, p_now);
+  v_left := array(select e from unnest(p_events) e where e.thread_id is not null);
+  while cardinality(v_left) > 0 loop
+    v_round := array(select distinct on (e.session_id, e.thread_id) e from unnest(v_left) e order by e.session_id, e.thread_id, e.occurred_at, e.id);
+    v_left := array(select e from unnest(v_left) e where e.id <> all (array(select r.id from unnest(v_round) r)));
+    v_blocked := array(
+      select row(r.id, 'Thread', null, jsonb_build_object('behind', b.id))::bpm_core.event_refusal
+        from unnest(v_round) r
+       cross join lateral (
+         select e.id
+           from bpm_core.event e
+          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
+            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          order by e.occurred_at, e.id
+          limit 1) b
+       where b.id <> r.id);
+    if cardinality(v_blocked) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_blocked, p_rules_version, p_now);
+      v_round := array(select r from unnest(v_round) r where r.id <> all (array(select b.event_id from unnest(v_blocked) b)));
+    end if;
+    perform bpm_core.dispatch_isolated(p_tenant_id, v_round, p_rules_version, p_now);
+  end loop;
+end
+$$;
+
+-- from 75_intake/dispatch_isolated.sql
+-- Dispatches events whose rows are locked by the rules, inside one subtransaction: if it raises, half by half, and one that raises alone is put back with a
+-- growing delay, and after five times buried. What cannot be decided or carried out yet waits with its reason.
+-- Raises:   what passes by itself or concerns the server, not the event: 40xxx, 55P03, 57xxx, 53xxx, 58xxx. The caller repeats the whole command.
+-- Writes:   as carry_out_plans, event, dead_letter.
+create or replace function bpm_core.dispatch_isolated(p_tenant_id text, p_events bpm_core.event[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count   constant integer := coalesce(cardinality(p_events), 0);
+  v_plans   bpm_core.event_plan[];
+  v_refused bpm_core.event_refusal[];
+  v_error   text;
+begin
+  if v_count = 0 then
+    return;
+  end if;
+  begin
+    v_plans := bpm_core.plan_events(p_tenant_id, p_events);
+    v_refused := array(select row((p.event).id, p.reason, null, p.detail)::bpm_core.event_refusal from unnest(v_plans) p where p.reason is not null);
+    v_plans := array(select p from unnest(v_plans) p where p.reason is null);
+    if cardinality(v_plans) > 0 then
+      v_refused := v_refused || bpm_core.carry_out_plans(p_tenant_id, v_plans, bpm_core.caller(), p_now, false);
+    end if;
+    if cardinality(v_refused) > 0 then
+      perform bpm_core.hold_events(p_tenant_id, v_refused, p_rules_version, p_now);
+    end if;
+    return;
+  exception
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
+      raise;
+    when others then
+      v_error := format('%s (%s)', sqlerrm, sqlstate);
+  end;
+  if v_count = 1 then
+    perform bpm_core.put_back_event(p_tenant_id, p_events[1], v_error, p_now);
+  else
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[ : v_count / 2], p_rules_version, p_now);
+    perform bpm_core.dispatch_isolated(p_tenant_id, p_events[v_count / 2 + 1 : ], p_rules_version, p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/event_context.sql
+-- What conditions and paths of rules look at: {"payload": {…}, "event": {id, channel, session_id, thread_id, provider_event_id, type, occurred_at, received_at}}.
+create or replace function bpm_core.event_context(p_event bpm_core.event)
+returns jsonb
+language sql stable parallel safe
+as $$
+  select jsonb_build_object('payload', p_event.payload, 'event', jsonb_build_object(
+    'id', p_event.id, 'channel', p_event.channel, 'session_id', p_event.session_id, 'thread_id', p_event.thread_id,
+    'provider_event_id', p_event.provider_event_id, 'type', p_event.event_type, 'occurred_at', p_event.occurred_at, 'received_at', p_event.received_at))
+$$;
+
+-- from 75_intake/event_evidence_of.sql
+-- The evidence an item of accept_events brings along.
+-- Returns:  evidence, the list or null; fault, what is wrong with it; hashes, those of the objects in order, which are part of the event's content:
+--           providers that send an event again may have put the same object under another key.
+create or replace function bpm_core.event_evidence_of(p_evidence jsonb, out evidence jsonb, out fault text, out hashes text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  evidence := nullif(nullif(p_evidence, 'null'), '[]');
+  hashes := '';
+  if evidence is null then
+    return;
+  end if;
+  fault := case when evidence @? '$[*].evidence_id' then 'What an event brings along is new: name it by object_key and sha256, not by evidence_id.'
+                else bpm_core.evidence_fault(evidence) end;
+  if fault is null then
+    hashes := (select string_agg(lower(x.item ->> 'sha256'), ',' order by lower(x.item ->> 'sha256')) from jsonb_array_elements(evidence) x(item));
+  end if;
+end
+$$;
+
+-- from 75_intake/event_starts.sql
+-- The starts that actions ask for: versions found, ids drawn, each with the event as its cause. One that is refused carries its outcome.
+-- Returns:  start[]; item is the place of its action in p_actions.
+create or replace function bpm_core.event_starts(p_tenant_id text, p_actions bpm_core.event_action[])
+returns bpm_core.start[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_places bigint[] := array(select a.place from unnest(p_actions) with ordinality a(event_id, n, action, process_code, version, business_key, variables, message_name,
+                                correlation_key, ttl, instance_ids, task_ids, place) where a.action = 'StartProcess' order by a.place);
+  v_starts bpm_core.start[] := array[]::bpm_core.start[];
+  v_some   bpm_core.start[];
+begin
+  for v_from in 1 .. cardinality(v_places) by 1000 loop  -- as many as one call of start_processes takes
+    v_some := bpm_core.parse_starts(p_tenant_id, (
+      select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
+                                                            'business_key', (p_actions[w.place]).business_key))
+                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+        from unnest(v_places[v_from : v_from + 999]) w(place)));
+    for v_i in 1 .. cardinality(v_some) loop
+      v_some[v_i].item := v_places[v_from + v_i - 1];
+      v_some[v_i].cause := jsonb_build_object('event', (p_actions[v_some[v_i].item]).event_id);
+    end loop;
+    v_starts := v_starts || v_some;
+  end loop;
+  return v_starts;
+end
+$$;
+
+-- from 75_intake/form_action.sql
+-- What a rule that applies asks for, with the values found in the event.
+-- Returns:  action, as routing_decision keeps it; problem, what could not be decided and the values seen.
+create or replace function bpm_core.form_action(p_rule bpm_core.routing_rule, p_context jsonb, out action jsonb, out problem jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_business_key text;
+  v_key          text;
+  v_mapped       jsonb;
+  v_fault        text;
+  v_seen         jsonb;
+begin
+  if p_rule.business_key_tree is not null then
+    v_business_key := bpm_core.correlation_key(null, p_rule.business_key_tree, p_context);
+  end if;
+  if p_rule.correlation_tree is not null then
+    v_key := bpm_core.correlation_key(null, p_rule.correlation_tree, p_context);
+  end if;
+  problem := case
+    when p_rule.business_key_tree is not null and v_business_key is null then jsonb_build_object(
+      'what', 'business key', 'expression', p_rule.business_key_path, 'seen', bpm_core.describe_tree(p_rule.business_key_tree, p_context))
+    when p_rule.correlation_tree is not null and v_key is null then jsonb_build_object(
+      'what', 'correlation key', 'expression', p_rule.correlation_path, 'seen', bpm_core.describe_tree(p_rule.correlation_tree, p_context)) end;
+  if problem is null and p_rule.variables is not null then
+    select m.mapped, m.problem, m.detail into v_mapped, v_fault, v_seen from bpm_core.map_values(p_rule.variables, p_context) m;
+    if v_fault is not null then
+      problem := jsonb_build_object('what', 'variables', 'problem', v_fault) || coalesce(v_seen, '{}');
+    end if;
+  end if;
+  problem := problem || jsonb_build_object('rule', p_rule.code);
+  action := jsonb_strip_nulls(jsonb_build_object(
+    'action', p_rule.action, 'process_code', p_rule.process_code, 'business_key', v_business_key, 'message_name', p_rule.message_name,
+    'correlation_key', case when p_rule.message_name is not null then coalesce(v_key, v_business_key) end,
+    'ttl_seconds', case when p_rule.message_name is not null then trim_scale(extract(epoch from p_rule.message_ttl)) end))
+    || case when p_rule.variables is not null and problem is null then jsonb_build_object('variables', v_mapped) else '{}'::jsonb end;
+end
+$$;
+
+-- from 75_intake/hold_events.sql
+-- Lets events wait, with the reason. For a person, a router or other rules: until then. For what may change by itself (a process not there
+-- yet, nothing to attach to, an earlier event of the thread, a busy key): for a while that grows with their age.
+-- Writes:   event.
+create or replace function bpm_core.hold_events(p_tenant_id text, p_refusals bpm_core.event_refusal[], p_rules_version bigint, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.event e
+     set reason = r.reason, detail = r.detail,
+         rules_version = case when r.for_good then p_rules_version end,
+         available_at = case when r.for_good then 'infinity'
+                             when r.reason = 'Busy' then p_now + interval '1 second'
+                             else p_now + least(greatest((p_now - e.received_at) / 2, interval '1 second'),
+                                                case r.reason when 'Thread' then interval '1 minute' else interval '1 hour' end) end
+    from (select p_tenant_id as tenant_id, r.event_id as id, r.reason, r.detail, r.reason not in ('Refused', 'NoInstance', 'Busy', 'Thread') as for_good
+            from unnest(p_refusals) r
+          offset 0) r
+   where e.tenant_id = r.tenant_id and e.id = r.id;
+end
+$$;
+
+-- from 75_intake/ignore_failed_event.sql
+-- An event that failed, and whose dead letter is discarded, is decided so: ignored, by whom and why.
+-- Writes:   event, routing_decision. Its row is locked.
+create or replace function bpm_core.ignore_failed_event(p_tenant_id text, p_event_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_event bpm_core.event;
+begin
+  select e.* into v_event from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id;
+  perform bpm_core.record_decisions(p_tenant_id,
+    array[row(v_event, null, null, '[{"action": "Ignore"}]', null, p_actor, coalesce(p_reason, 'dead letter discarded'))::bpm_core.event_plan], '{}', bpm_core.now());
+end
+$$;
+
+-- from 75_intake/insert_events.sql
+-- Stores the events that stand, unless their key is known, with the evidence they bring. Of several with one key the first counts.
+-- Returns:  uuid[], those that are new.
+-- Writes:   event, evidence, event_evidence.
+create or replace function bpm_core.insert_events(p_tenant_id text, p_events bpm_core.incoming_event[], p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_new      uuid[];
+  v_evidence bpm_core.incoming_event[];
+begin
+  with stored as (
+    insert into bpm_core.event (tenant_id, id, channel, session_id, thread_id, provider_event_id, event_type, payload, content_hash, occurred_at, received_at, available_at)
+    select distinct on (i.channel, i.session_id, i.provider_event_id)
+           p_tenant_id, i.id, i.channel, i.session_id, i.thread_id, i.provider_event_id, i.event_type, i.payload, i.content_hash, i.occurred_at, p_now, p_now
+      from unnest(p_events) i
+     where i.outcome is null
+     order by i.channel, i.session_id, i.provider_event_id, i.item
+    on conflict do nothing
+    returning id)
+  select coalesce(array_agg(s.id), '{}') into v_new from stored s;
+  v_evidence := array(select i from unnest(p_events) i where i.evidence is not null and i.outcome is null and i.id = any (v_new));
+  if cardinality(v_evidence) > 0 then
+    perform bpm_core.link_evidence(p_tenant_id, v_evidence);
+  end if;
+  return v_new;
+end
+$$;
+
+-- from 75_intake/link_evidence.sql
+-- Stores the evidence of new events and links it. What was purged since, nothing new refers to: such a piece is left out.
+-- Writes:   evidence, event_evidence.
+create or replace function bpm_core.link_evidence(p_tenant_id text, p_events bpm_core.incoming_event[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_owners uuid[];
+  v_pieces jsonb;
+  v_stored uuid[];
+begin
+  select array_agg(i.id order by i.item, x.n), jsonb_agg(x.piece order by i.item, x.n)
+    into v_owners, v_pieces
+    from unnest(p_events) i
+   cross join lateral jsonb_array_elements(i.evidence) with ordinality x(piece, n);
+  v_stored := bpm_core.store_evidence(p_tenant_id, v_pieces);
+  insert into bpm_core.event_evidence (tenant_id, event_id, evidence_id)
+  select distinct p_tenant_id, s.event_id, s.evidence_id
+    from unnest(v_owners, v_stored) s(event_id, evidence_id)
+   where s.evidence_id is not null;
+end
+$$;
+
+-- from 75_intake/link_instances.sql
+-- Links events with the instances they started and those, and the tasks, they are attached to.
+-- Writes:   event_process_instance, task_event.
+create or replace function bpm_core.link_instances(p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+  select p_tenant_id, (s.cause ->> 'event')::uuid, s.process_instance_id, 'Started', p_now
+    from unnest(p_starts) s
+  union all
+  select distinct p_tenant_id, a.event_id, i.id, 'Attached', p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.instance_ids) i(id);
+  insert into bpm_core.task_event (tenant_id, event_id, task_instance_id, at)
+  select distinct p_tenant_id, a.event_id, i.id, p_now
+    from unnest(p_actions) a
+   cross join lateral unnest(a.task_ids) i(id);
+end
+$$;
+
+-- from 75_intake/open_case.sql
+-- Opens a business case before anything runs for it, or again after it was closed. Starting a process with its key does the same.
+-- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was open already).
+-- Raises:   BP400 key not of 1 to 300 characters, BP403.
+-- Writes:   business_case, audit_event.
+create or replace function bpm.open_case(p_business_key text, p_actor text default null, p_tenant_id text default '')
+returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_case  bpm_core.business_case;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(p_business_key), 0) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'A business key has 1 to 300 characters.');
+  end if;
+  insert into bpm_core.business_case as c (tenant_id, id, business_key, created_at)
+  values (p_tenant_id, bpm_core.new_id(), p_business_key, bpm_core.now())
+  on conflict (business_key, tenant_id) do nothing
+  returning c.* into r_case;
+  is_new := r_case.id is not null;
+  if not is_new then
+    select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+    if r_case.state = 'Closed' then
+      is_new := true;
+      update bpm_core.business_case c
+         set state = 'Open', lock_version = c.lock_version + 1
+       where c.tenant_id = p_tenant_id and c.id = r_case.id
+      returning c.* into r_case;
+    end if;
+  end if;
+  if is_new then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version);
+  end if;
+  return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/open_instances_of.sql
+-- The process instances of a business key that have not ended, oldest first; of one process, if said.
+-- Returns:  uuid[], at most 1,000.
+create or replace function bpm_core.open_instances_of(p_tenant_id text, p_business_key text, p_process_code text)
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select p.id
+      from (select p.tenant_id, p.id, p.process_version_id
+              from bpm_core.process_instance p
+             where p.business_key = p_business_key and p.tenant_id is not distinct from p_tenant_id and p.status in ('Running', 'Suspended')
+             order by p.id
+             limit 1000) p
+      left join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = p.tenant_id and v.id = p.process_version_id offset 0) v on true
+      left join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = p.tenant_id and d.id = v.definition_id offset 0) d on true
+     where p_process_code is null or d.code = p_process_code
+     order by p.id);
+end
+$$;
+
+-- from 75_intake/parse_events.sql
+-- Reads the items of accept_events. Faults of what they hold are outcomes of their item.
+-- Returns:  incoming_event[], in the order given; fresh ids are drawn for every item. Wire forms are taken off the payload.
+-- Raises:   BP400, BP429 ill-formed items.
+create or replace function bpm_core.parse_events(p_items jsonb, p_now timestamptz)
+returns bpm_core.incoming_event[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.check_event_items(p_items);
+  return array(
+    select row(i.n, bpm_core.new_id(), i.item ->> 'channel', coalesce(i.item ->> 'session_id', ''), i.item ->> 'thread_id', i.item ->> 'provider_event_id',
+               i.item ->> 'type', d.payload, t.occurred_at, e.evidence,
+               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), d.payload::text, e.hashes), 'UTF8')),
+               case when coalesce(f.fault, t.fault, e.fault) is not null then 'Rejected' end::bpm.outcome, coalesce(f.fault, t.fault, e.fault))::bpm_core.incoming_event
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     cross join lateral (select coalesce(nullif(i.item -> 'payload', 'null'), '{}') as payload) p
+     cross join lateral (select bpm_core.is_plain(p.payload) as is_plain) q
+     cross join lateral (select case when not q.is_plain then bpm_core.variables_fault(p.payload) end as fault) f
+     cross join lateral (select case when q.is_plain or f.fault is not null then p.payload else bpm_core.decode_variables(p.payload) end as payload) d
+     cross join lateral (
+       -- Of events that do not say when, the order of the items is the order in which they occurred.
+       select case when i.item ->> 'occurred_at' is null then p_now + i.n * interval '1 microsecond'
+                   else bpm_core.parse_timestamp(i.item ->> 'occurred_at') end) o(occurred_at)
+     cross join lateral (
+       select coalesce(o.occurred_at, p_now) as occurred_at,
+              case when o.occurred_at is null then format('occurred_at is not an ISO 8601 time: %s', left(i.item ->> 'occurred_at', 100)) end as fault) t
+     cross join lateral bpm_core.event_evidence_of(i.item -> 'evidence') e
+     order by i.n);
+end
+$$;
+
+-- from 75_intake/plan_events.sql
+-- What the rules say of events: of the rules for its type and channel, those of the highest priority at which one is true; in the order of their codes.
+-- A condition, key or mapping there that cannot be decided makes the event wait (law 6); so does a rule that asks a person or an outside router.
+-- Ignore beside other actions adds nothing.
+-- Returns:  event_plan[]: with actions, or with a reason (NoRule, Undecidable, AskHuman, Outside) and the values seen.
+create or replace function bpm_core.plan_events(p_tenant_id text, p_events bpm_core.event[])
+returns bpm_core.event_plan[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select case
+             when x.rules is null then row(e, 'NoRule', null, null, null, null, null)::bpm_core.event_plan
+             when x.problems is not null
+               then row(e, 'Undecidable', jsonb_build_object('rules', x.rules, 'problems', x.problems), null, null, null, null)::bpm_core.event_plan
+             when x.asks is not null
+               then row(e, x.asks, jsonb_strip_nulls(jsonb_build_object('rules', x.rules, 'question', x.note, 'proposal', x.actions)), null, null, null, null)::bpm_core.event_plan
+             else row(e, null, null, coalesce(x.actions, '[{"action": "Ignore"}]'), x.rules, 'rules', coalesce(x.note, 'rule ' || x.rules[1]))::bpm_core.event_plan end
+      from unnest(p_events) e
+     cross join lateral bpm_core.event_context(e) c(context)
+     cross join lateral (
+       select array_agg((y.rule).code order by (y.rule).code) as rules,
+              jsonb_agg(coalesce(f.problem, jsonb_build_object(
+                'rule', (y.rule).code, 'what', 'condition', 'expression', (y.rule).condition_source,
+                'seen', bpm_core.describe_condition((y.rule).condition_source, c.context))))
+                filter (where y.verdict is null or f.problem is not null) as problems,
+              min((y.rule).action) filter (where (y.rule).action in ('AskHuman', 'Outside')) as asks,
+              jsonb_agg(f.action order by (y.rule).code) filter (where (y.rule).action not in ('Ignore', 'AskHuman', 'Outside')) as actions,
+              string_agg((y.rule).reason, '; ' order by (y.rule).code) as note
+         from (
+           select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
+             from (select r as rule
+                     from bpm_core.routing_rule r
+                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
+                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                   offset 0) r
+            cross join lateral (
+              select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
+                          when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
+                          else true end) v(verdict)
+            where v.verdict is not false) y
+        cross join lateral bpm_core.form_action(y.rule, c.context) f
+        where y.level = 1) x);
+end
+$$;
+
+-- from 75_intake/put_back_event.sql
+-- Puts an event whose dispatch raised back with a growing delay; the fifth time it is buried: Failed, with a dead letter. Its thread goes on without it.
+-- Writes:   event, dead_letter.
+create or replace function bpm_core.put_back_event(p_tenant_id text, p_event bpm_core.event, p_error text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_buried constant boolean := p_event.attempts + 1 >= 5;
+begin
+  update bpm_core.event e
+     set attempts = e.attempts + 1, reason = 'Error', detail = jsonb_build_object('error', p_error), rules_version = null,
+         dispatch_state = case when v_buried then 'Failed' else 'Pending' end::bpm_core.event_state,
+         available_at = p_now + interval '2 seconds' * power(4, p_event.attempts)
+   where e.tenant_id = p_tenant_id and e.id = p_event.id;
+  if v_buried then
+    insert into bpm_core.dead_letter (tenant_id, id, event_id, kind, error, payload, created_at)
+    values (p_tenant_id, bpm_core.new_id(), p_event.id, 'Event', to_jsonb(p_error), p_event.payload, p_now);
+    perform bpm_core.wake_threads(p_tenant_id, array[row(p_event, null, null, null, null, null, null)::bpm_core.event_plan], p_now);
+  end if;
+end
+$$;
+
+-- from 75_intake/read_actions.sql
+-- Reads the actions of plans. Variables that are not said are the payload; instances to attach to are looked up: those given, or those of the business
+-- case that have not ended (of one process, if said), at most 1,000.
+-- Returns:  event_action[], in the order of the plans.
+create or replace function bpm_core.read_actions(p_tenant_id text, p_plans bpm_core.event_plan[])
+returns bpm_core.event_action[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select row((p.event).id, x.n, x.item ->> 'action', x.item ->> 'process_code', (x.item ->> 'version')::integer, x.item ->> 'business_key',
+               coalesce(x.item -> 'variables', (p.event).payload), x.item ->> 'message_name', coalesce(x.item ->> 'correlation_key', x.item ->> 'business_key'),
+               coalesce((x.item ->> 'ttl_seconds')::numeric, 3600) * interval '1 second',
+               case when x.item ->> 'action' <> 'Attach' then null
+                    when x.item ? 'process_instance_ids' then array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'process_instance_ids') i(id))
+                    when x.item ? 'business_key' then bpm_core.open_instances_of(p_tenant_id, x.item ->> 'business_key', x.item ->> 'process_code')
+                    else '{}'::uuid[] end,
+               array(select i.id::uuid from jsonb_array_elements_text(x.item -> 'task_ids') i(id)))::bpm_core.event_action
+      from unnest(p_plans) with ordinality p(event, reason, detail, actions, rules, decided_by, note, o)
+     cross join lateral jsonb_array_elements(p.actions) with ordinality x(item, n)
+     order by p.o, x.n);
+end
+$$;
+
+-- from 75_intake/read_decision.sql
+-- Reads a decision about an event: one action, or {"actions": […]}.
+-- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
+create or replace function bpm_core.read_decision(p_decision jsonb)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_keys    constant text[] := array['action', 'process_code', 'version', 'business_key', 'variables', 'message_name', 'correlation_key', 'ttl_seconds',
+                                     'process_instance_ids', 'task_ids'];
+  v_actions jsonb := case when jsonb_typeof(p_decision) = 'object' and p_decision ? 'actions' and p_decision - 'actions' = '{}' then p_decision -> 'actions'
+                          else jsonb_build_array(p_decision) end;
+  v_action  jsonb;
+  v_fault   text;
+begin
+  if jsonb_typeof(v_actions) is distinct from 'array' or jsonb_array_length(v_actions) not between 1 and 20
+     or jsonb_path_exists(v_actions, 'strict $[*] ? (@.type() != "object")') then
+    perform bpm_core.fail('BP400', 'A decision is an action, or {"actions": [1 to 20 of them]}.', null, 'For instance {"action": "StartProcess", "process_code": "order"}.');
+  end if;
+  v_actions := (select jsonb_agg(jsonb_strip_nulls(a.item - 'variables') || case when jsonb_typeof(a.item -> 'variables') <> 'null'
+                                 then jsonb_build_object('variables', a.item -> 'variables') else '{}' end order by a.n)
+                  from jsonb_array_elements(v_actions) with ordinality a(item, n));
+  for v_action in select a.item from jsonb_array_elements(v_actions) a(item) loop
+    if v_action - v_keys <> '{}' or bpm_core.action_shape_fault(v_action) then
+      perform bpm_core.fail('BP400', 'An action of the decision is not of the form this call takes.', jsonb_build_object('keys', v_keys),
+        'version and ttl_seconds are numbers, process_instance_ids and task_ids arrays of ids, variables an object, the others texts of 1 to 300 characters.');
+    end if;
+    v_fault := bpm_core.action_fault(v_action);
+    if v_fault is not null then
+      perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
+    end if;
+  end loop;
+  return v_actions;
+end
+$$;
+
+-- from 75_intake/record_decisions.sql
+-- Writes the decisions of plans, with the business cases they speak of, and marks the events. Of an event's business keys the first gives its case.
+-- Writes:   business_case, routing_decision, event.
+create or replace function bpm_core.record_decisions(
+  p_tenant_id text, p_plans bpm_core.event_plan[], p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  -- Those of starts are there by now.
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+    from (select distinct a.business_key from unnest(p_actions) a where a.business_key is not null and a.action <> 'StartProcess' order by 1) k
+  on conflict do nothing;
+  insert into bpm_core.routing_decision (tenant_id, id, event_id, actions, content_hash, proposal, rules, decided_by, reason, business_case_id, decided_at)
+  select p.tenant_id, bpm_core.new_id(), p.id, p.actions, bpm_core.decision_hash(p.actions), p.proposal, p.rules, p.decided_by, p.note, c.id, p_now
+    from (select p_tenant_id as tenant_id, (p.event).id as id, p.actions, (p.event).detail -> 'proposal' as proposal, p.rules, p.decided_by, p.note,
+                 jsonb_path_query_first(p.actions, '$[*].business_key') #>> '{}' as business_key
+            from unnest(p_plans) p
+          offset 0) p
+    left join lateral (select c.id from bpm_core.business_case c where c.business_key = p.business_key and c.tenant_id = p.tenant_id offset 0) c on true;
+  update bpm_core.event e
+     set dispatch_state = p.state, decided_at = p_now, reason = p.note, detail = null, rules_version = null
+    from (select p_tenant_id as tenant_id, (p.event).id as id,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then 'Dispatched' else 'Ignored' end::bpm_core.event_state as state,
+                 case when p.actions @? 'strict $[*] ? (@.action != "Ignore")' then null else coalesce(p.note, p.decided_by) end as note
+            from unnest(p_plans) p
+          offset 0) p
+   where e.tenant_id = p.tenant_id and e.id = p.id;
+end
+$$;
+
+-- from 75_intake/refuse_actions.sql
+-- What keeps actions from being carried out: a process that cannot be started, nothing to attach to, a message key somebody else holds.
+-- Returns:  event_refusal[], for each event the first. Reasons: Refused, NoInstance, Busy.
+create or replace function bpm_core.refuse_actions(
+  p_tenant_id text, p_actions bpm_core.event_action[], p_starts bpm_core.start[], p_busy bigint[])
+returns bpm_core.event_refusal[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select distinct on (x.event_id) row(x.event_id, x.reason, x.message, x.detail)::bpm_core.event_refusal
+      from (
+        select (p_actions[s.item]).event_id, (p_actions[s.item]).n, 'Refused' as reason, s.message,
+               jsonb_build_object('process_code', s.code, 'outcome', s.outcome, 'message', s.message) as detail
+          from unnest(p_starts) s
+         where s.outcome is not null
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no instance to attach the event to.',
+               jsonb_strip_nulls(jsonb_build_object('business_key', a.business_key, 'process_code', a.process_code, 'process_instance_ids', a.instance_ids))
+          from unnest(p_actions) a
+         where a.action = 'Attach'
+           and (cardinality(a.instance_ids) + cardinality(a.task_ids) = 0 or exists (
+             select from unnest(a.instance_ids) i(id)
+              where not exists (select from (select p.tenant_id, p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = i.id offset 0) p)))
+        union all
+        select a.event_id, a.n, 'NoInstance', 'There is no such task to attach the event to.', jsonb_build_object('task_ids', a.task_ids)
+          from unnest(p_actions) a
+         where exists (
+           select from unnest(a.task_ids) i(id)
+            where not exists (select from (select t.tenant_id, t.id from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = i.id offset 0) t))
+        union all
+        select a.event_id, a.n, 'Busy', 'Another call holds the key of the message.', jsonb_build_object('message_name', a.message_name, 'correlation_key', a.correlation_key)
+          from unnest(p_actions) a
+         where p_busy <> '{}' and a.message_name is not null
+           and bpm_core.message_key_hash(p_tenant_id, a.message_name, a.correlation_key) = any (p_busy)) x
+     order by x.event_id, x.n);
+end
+$$;
+
+-- from 75_intake/requeue_event.sql
+-- Gives an event that failed fresh attempts; the next tick looks at it. Its row is locked before its letter, as everywhere.
+-- Raises:   BP409 the letter was discarded. Writes: event, dead_letter, audit_event.
+create or replace function bpm_core.requeue_event(p_letter bpm_core.dead_letter, p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now   constant timestamptz := bpm_core.now();
+  v_state bpm_core.dead_letter_state;
+begin
+  perform from bpm_core.event e where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id for no key update;
+  select d.state into v_state from bpm_core.dead_letter d where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id for no key update;
+  if v_state = 'Discarded' then
+    perform bpm_core.fail('BP409', 'The dead letter was discarded.');
+  elsif v_state = 'Requeued' then
+    return;
+  end if;
+  update bpm_core.event e
+     set dispatch_state = 'Pending', attempts = 0, reason = null, detail = null, available_at = v_now
+   where e.tenant_id = p_letter.tenant_id and e.id = p_letter.event_id;
+  update bpm_core.dead_letter d
+     set state = 'Requeued', closed_by = p_actor, closed_at = v_now
+   where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
+  perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+end
+$$;
+
+-- from 75_intake/rule_path.sql
+-- Compiles what a rule reads from an event: a path or expression over payload and event.
+-- Returns:  tree for evaluate; problem, why it cannot be read.
+create or replace function bpm_core.rule_path(p_source text, p_bare_is_text boolean, out tree jsonb, out problem text)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_at integer;
+begin
+  select c.tree, c.problem, c.at into tree, problem, v_at from bpm_core.compile_expression(p_source, p_bare_is_text) c;
+  problem := coalesce(problem || format(' (position %s)', v_at), bpm_core.rule_root_problem(tree));
+end
+$$;
+
+-- from 75_intake/rule_root_problem.sql
+-- What an expression of a rule looks at that no event has: all there is are payload and event, besides what its own loops name.
+-- Returns:  text, null when it can be read.
+create or replace function bpm_core.rule_root_problem(p_tree jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('%s is nothing an event has; write payload.%s for what it brings', x.name, x.name)
+    from jsonb_path_query(p_tree, 'strict $.** ? (@.op == "path").path[0]') q(root)
+   cross join lateral (select q.root #>> '{}' as name) x
+   where x.name not in ('payload', 'event')
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.var == $name)', jsonb_build_object('name', x.name))
+     and not jsonb_path_exists(p_tree, 'strict $.** ? (@.op == "filter")')
+   limit 1
+$$;
+
+-- from 75_intake/send_event_messages.sql
+-- Under the locks of their keys: the messages that actions ask for, one after the other, and links with the instances they reached or started.
+-- A message is called event:<event id>:<number of the action>; one nobody waits for is kept for its time to live.
+-- Writes:   event_process_instance, and what keep_message and offer_message write.
+create or replace function bpm_core.send_event_messages(p_tenant_id text, p_actions bpm_core.event_action[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_action  bpm_core.event_action;
+  v_message uuid;
+  v_name    text;
+begin
+  foreach v_action in array p_actions loop
+    continue when v_action.message_name is null;
+    v_name := format('event:%s:%s', v_action.event_id, v_action.n);
+    v_message := bpm_core.keep_message(p_tenant_id, v_action.message_name, v_action.correlation_key, v_action.variables, v_action.ttl, v_name);
+    if v_message is null then
+      perform bpm_core.fail('BP409', format('There is a message %s already.', v_name));
+    end if;
+    perform bpm_core.offer_message(p_tenant_id, v_message, true);
+    insert into bpm_core.event_process_instance (tenant_id, event_id, process_instance_id, how, at)
+    select m.tenant_id, v_action.event_id, w.process_instance_id, case when m.started_id is null then 'Correlated' else 'Started' end, p_now
+      from (select m.tenant_id, m.correlated_to, m.started_id from bpm_core.message m where m.tenant_id = p_tenant_id and m.id = v_message offset 0) m
+      left join lateral (select s.workflow_instance_id from bpm_core.subscription s where s.tenant_id = m.tenant_id and s.id = m.correlated_to offset 0) s on true
+     cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                          where w.tenant_id = m.tenant_id and w.id = coalesce(s.workflow_instance_id, m.started_id) offset 0) w
+    on conflict do nothing;
+  end loop;
+end
+$$;
+
+-- from 75_intake/set_routing_rule.sql
+-- Sets a routing rule, or changes the one of this code: what is not given falls back to its default. Events already decided stay as they are; those that wait
+-- are looked at anew with the next ticks.
+-- p_event_type: a type, or its beginning with a star (order.*, *). p_condition, paths and p_variables ({"name": "expression"}) look at payload and event.
+-- p_action: StartProcess, Correlate, Attach, Ignore, AskHuman, Outside. p_priority: of the rules that apply, all of the highest priority do.
+-- Returns:  one row: code, is_new (false: there was one, now changed).
+-- Raises:   BP400 ill-formed, BP403, BP422 unknown process, expression that cannot be read, parts that do not fit the action, BP429 more than 1,000 rules.
+-- Writes:   routing_rule, routing_state, audit_event.
+create or replace function bpm.set_routing_rule(
+  p_code text, p_event_type text, p_action text, p_condition text default null, p_channel text default null, p_process_code text default null,
+  p_business_key_path text default null, p_message_name text default null, p_correlation_path text default null, p_variables jsonb default null,
+  p_priority integer default 0, p_message_ttl interval default interval '1 hour', p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_rule  bpm_core.routing_rule;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_rule := row(p_tenant_id, bpm_core.new_id(), p_code, p_event_type, p_channel, p_priority, p_condition, null, null, p_action, p_process_code, p_business_key_path, null,
+                p_message_name, p_correlation_path, null, p_message_ttl, null, p_reason, v_actor, v_now, v_now)::bpm_core.routing_rule;
+  perform bpm_core.check_rule(v_rule, p_variables);
+  v_rule := bpm_core.compile_rule(v_rule, p_variables);
+  perform bpm_core.touch_rules(p_tenant_id);
+  is_new := bpm_core.store_rule(v_rule);
+  if is_new and (select count(*) from bpm_core.routing_rule r where r.tenant_id = p_tenant_id) > 1000 then
+    perform bpm_core.fail('BP429', 'A tenant has at most 1000 routing rules.', null, 'Delete some, or write one rule for several types with a star and a condition.');
+  end if;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetRoutingRule', 'routing_rule', p_code, null, p_reason, jsonb_strip_nulls(jsonb_build_object(
+    'event_type', p_event_type, 'channel', p_channel, 'action', p_action, 'condition', p_condition, 'priority', p_priority, 'process_code', p_process_code,
+    'business_key_path', p_business_key_path, 'message_name', p_message_name, 'correlation_path', p_correlation_path, 'variables', p_variables)));
+  code := p_code;
+  return next;
+end
+$$;
+
+-- from 75_intake/store_rule.sql
+-- Inserts a rule, or puts it in the place of the one with its code. Changes of rules come one after the other (touch_rules).
+-- Returns:  boolean, whether there was none. Writes: routing_rule.
+create or replace function bpm_core.store_rule(p_rule bpm_core.routing_rule)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.routing_rule r
+     set event_type = p_rule.event_type, channel = p_rule.channel, priority = p_rule.priority, condition_source = p_rule.condition_source,
+         condition = p_rule.condition, condition_tree = p_rule.condition_tree, action = p_rule.action, process_code = p_rule.process_code,
+         business_key_path = p_rule.business_key_path, business_key_tree = p_rule.business_key_tree, message_name = p_rule.message_name,
+         correlation_path = p_rule.correlation_path, correlation_tree = p_rule.correlation_tree, message_ttl = p_rule.message_ttl,
+         variables = p_rule.variables, reason = p_rule.reason, updated_by = p_rule.updated_by, updated_at = p_rule.updated_at
+    from (select p_rule.tenant_id as tenant_id, p_rule.code as code offset 0) k
+   where r.code = k.code and r.tenant_id = k.tenant_id;
+  if found then
+    return false;
+  end if;
+  insert into bpm_core.routing_rule select (p_rule).*;
+  return true;
+end
+$$;
+
+-- from 75_intake/tick_events.sql
+-- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_found   bpm_core.event[];
+  v_again   bpm_core.event[];
+  v_last    bpm_core.event;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at <= p_now and (e.available_at, e.id) > (r_scan.from_at, r_scan.from_id)
+     order by e.available_at, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_again := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit - cardinality(v_found)
+       for no key update skip locked);
+  v_result.done := cardinality(v_found) + cardinality(v_again);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+  end if;
+  v_last := v_found[cardinality(v_found)];
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
+                                     cardinality(v_found) < p_limit, p_now);
+  v_result.next_due_at := (
+    select e.available_at
+      from bpm_core.event e
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     order by e.available_at
+     limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/touch_rules.sql
+-- Says that the rules of a tenant are others now: ticks try them on what waits for a decision. Changes of rules wait here for each other.
+-- Returns:  bigint, the new version. Writes: routing_state.
+create or replace function bpm_core.touch_rules(p_tenant_id text)
+returns bigint
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into bpm_core.routing_state as s (tenant_id, rules_version) values (p_tenant_id, 1)
+  on conflict (tenant_id) do update set rules_version = s.rules_version + 1
+  returning s.rules_version
+$$;
+
+-- from 75_intake/type_patterns.sql
+-- The event types of rules that a type falls under: itself, and its beginnings at each dot with a star.
+-- Returns:  text[]; of order.line.added: order.line.added, order.line.*, order.*, *.
+create or replace function bpm_core.type_patterns(p_event_type text)
+returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[p_event_type, '*']
+         || array(select array_to_string((string_to_array(p_event_type, '.'))[ : n.parts], '.') || '.*'
+                    from generate_series(1, cardinality(string_to_array(p_event_type, '.')) - 1) n(parts))
+$$;
+
+-- from 75_intake/wake_threads.sql
+-- After events left Pending: the next of each of their threads may be looked at now. Should it be held by somebody, or not be known to wait yet, it comes
+-- by itself a little later.
+-- Writes:   event. Locks: event, skip locked.
+create or replace function bpm_core.wake_threads(p_tenant_id text, p_plans bpm_core.event_plan[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if not exists (select from unnest(p_plans) p where (p.event).thread_id is not null) then
+    return;
+  end if;
+  with next as materialized (
+    select n.tenant_id, n.id, n.reason, n.available_at
+      from (select distinct (p.event).session_id as session_id, (p.event).thread_id as thread_id from unnest(p_plans) p where (p.event).thread_id is not null) t
+     cross join lateral (
+       select e.tenant_id, e.id, e.reason, e.available_at
+         from bpm_core.event e
+        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        order by e.occurred_at, e.id
+        limit 1
+          for no key update skip locked) n)
+  update bpm_core.event e
+     set available_at = p_now
+    from next n
+   where n.reason = 'Thread' and n.available_at > p_now and e.tenant_id = n.tenant_id and e.id = n.id;
+end
+$$;
+
 -- from 80_operation/api_version.sql
 -- Which versions of this interface the database serves; a driver outside the range refuses to work.
 -- Returns:  one row (lowest, highest). Open to all four roles, whatever their tenants.
@@ -19722,6 +22464,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
   return next row('tick', v_due < 300, false,
@@ -19736,7 +22479,109 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select count(*) into v_count
+    from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
+  return next row('waiting_events', v_count = 0, false,
+    jsonb_build_object('waiting', v_count, 'remedy', 'bpm.set_routing_rule() or bpm.dispatch_event(); the view bpm.event says what each waits for'))::bpm_core.health_check;
 end
+$$;
+
+-- from 80_operation/broken_bindings.sql
+-- What does not fit between processes of several workflows, their bindings and the workflow instances these have.
+-- Returns:  rows (invariant, kind, id, rule, seen).
+create or replace function bpm_core.broken_bindings(p_tenant_id text)
+returns table (invariant text, kind text, id text, rule text, seen jsonb)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with several as materialized (
+    select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
+  bound as materialized (
+    select p.id as process_id, p.status as process_status, p.ended_bindings, b.binding_key, b.depends_on, b.position,
+           w.id as workflow_id, w.status, w.ends_process, b.binding_key = any (p.ended_bindings collate "C") as has_ended,
+           -- An end that the process has not heard of yet, but will, or would if somebody mended why it cannot.
+           exists (select from bpm_core.inbox i where i.tenant_id = p.tenant_id and i.target_id = p.id and i.payload ->> 'workflow' = w.id::text)
+             or exists (select from bpm_core.incident i
+                         where i.tenant_id = p.tenant_id and i.workflow_instance_id = w.id and i.state = 'Open' and i.detail ->> 'inbox' = 'WorkflowEnded') as is_told
+      from several p
+      join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
+      left join bpm_core.workflow_instance w
+        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')
+  select 'I-11', 'workflow_instance', b.workflow_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('it has ended, and its process never hears of it',
+      b.process_status in ('Running', 'Suspended') and b.status in ('Completed', 'Skipped', 'Failed', 'Cancelled') and not b.has_ended and not b.is_told),
+     ('its process believes that it has ended', b.has_ended and b.status is distinct from 'Completed' and b.status is distinct from 'Skipped'),
+     ('it began before what it depends on had ended', b.workflow_id is not null and not b.depends_on <@ (b.ended_bindings collate "C")),
+     ('it goes on although its process has ended',
+      b.process_status in ('Completed', 'Failed', 'Cancelled') and b.status in ('Running', 'Suspended')
+        and not exists (select from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.target_id = b.workflow_id and i.kind = 'Cancel')),
+     ('one of several that would end its process alone', b.ends_process)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', b.process_id::text, x.rule,
+         jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
+    from bound b
+   cross join lateral (values
+     ('a workflow whose turn has come has not begun',
+      b.process_status in ('Running', 'Suspended') and b.workflow_id is null and b.depends_on <@ (b.ended_bindings collate "C")),
+     ('Completed without all its workflows', b.process_status = 'Completed' and not b.has_ended)) x(rule, broken)
+   where x.broken
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'one of several workflows that does not know it, or the other way round', jsonb_build_object('ended_bindings', p.ended_bindings)
+    from bpm_core.process_instance p
+    join (select b.process_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
+            from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id group by b.process_version_id) b on b.process_version_id = p.process_version_id
+   where p.tenant_id = p_tenant_id and (p.ended_bindings is not null) <> b.is_several
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'running with nothing left to do', jsonb_build_object('status', p.status, 'ended_bindings', p.ended_bindings)
+    from several p
+   where p.status in ('Running', 'Suspended')
+     and not exists (select from bound b where b.process_id = p.id and (b.status in ('Running', 'Suspended') or b.is_told))
+  union all
+  select 'I-11', 'process_instance', p.id::text, 'suspended, or not, unlike its workflows', jsonb_build_object('process', p.status, 'workflow', w.id, 'status', w.status)
+    from several p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.process_instance_id = p.id
+   where p.status in ('Running', 'Suspended') and w.status in ('Running', 'Suspended') and p.status::text <> w.status::text
+  union all
+  select 'I-11', 'inbox', i.id::text, 'set aside, but its process is not suspended', jsonb_build_object('process', p.id, 'status', p.status)
+    from several p
+    join bpm_core.inbox i on i.tenant_id = p.tenant_id and i.target_id = p.id
+   where i.available_at = 'infinity' and p.status <> 'Suspended'
+  union all
+  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', t.times)
+    from several p
+   cross join lateral (
+     select count(*) as times, coalesce(bool_and(h.to_state = p.status::text), true) as as_told
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.kind = 'ProcessEnded') t
+   where p.created_at >= (select bpm_core.history_since())
+     and (t.times <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not t.as_told)
+  union all
+  select 'I-14', 'process_instance', p.id::text, 'its variables are not what the patches make', jsonb_build_object('patches', t.patch)
+    from several p
+   cross join lateral (
+     select bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) as patch
+       from bpm_core.workflow_instance w
+       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.detail ? 'process_variables') t
+   where p.created_at >= (select bpm_core.history_since()) and p.variables <> p.variables || coalesce(t.patch, '{}')
+  union all
+  -- What a workflow passed on is what it had when it ended.
+  select 'I-14', 'workflow_instance', b.workflow_id::text, 'it passed on other variables than it had', jsonb_build_object('binding', b.binding_key)
+    from bound b
+    join bpm_core.workflow_instance w on w.tenant_id = p_tenant_id and w.id = b.workflow_id
+    left join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id and h.kind = 'VariablesPassed'
+   where b.has_ended and b.status = 'Completed' and w.created_at >= (select bpm_core.history_since())
+     and coalesce(h.detail -> 'process_variables', '{}') <> w.variables
+  union all
+  select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
+    from several p
+   cross join lateral unnest(p.ended_bindings) e(key)
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
 $$;
 
 -- from 80_operation/check_invariants.sql
@@ -19775,7 +22620,8 @@ begin
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v;
+  union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
 $$;
 
@@ -20245,7 +23091,8 @@ $$;
 
 -- from 80_operation/invariant_i_11.sql
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- Where the workflow is its process's only one, both have the same status; of several, the process has heard, or will hear, of each end, and what depends on
+-- it has begun then and not before. A token has the waits of all events of its node,
 -- a start event of a current version its own. What is held is
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
@@ -20288,6 +23135,9 @@ as $$
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
            jsonb_build_object('instance_status', h.status, 'state', h.state))
     from bpm_core.held_astray(p_tenant_id) h
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
 $$;
 
 -- from 80_operation/invariant_i_12.sql
@@ -20365,10 +23215,14 @@ as $$
                 where e.tenant_id = p_tenant_id
                 group by e.task_instance_id) e on e.task_instance_id = t.id
    where t.tenant_id = p_tenant_id and coalesce(e.ended, 0) <> t.attempt - (t.state = 'Executing')::integer
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
 $$;
 
 -- from 80_operation/invariant_i_14.sql
--- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch, also those that
+-- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -20399,6 +23253,9 @@ as $$
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -20742,6 +23599,9 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_compensation(p_tenant_id) o
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -20776,6 +23636,49 @@ as $$
    where m.tenant_id = p_tenant_id and x.broken
 $$;
 
+-- from 80_operation/invariant_i_28.sql
+-- I-28: an event is decided once: Dispatched and Ignored ⇔ one decision, Failed ⇔ one open dead letter; links belong to decided events, and what an event
+-- started says so in its history, once.
+create or replace function bpm_core.invariant_i_28(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
+           jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
+    from bpm_core.event e
+    left join (select d.event_id, count(*) as decisions, bool_and(d.actions @? 'strict $[*] ? (@.action != "Ignore")') as acts
+                 from bpm_core.routing_decision d
+                where d.tenant_id = p_tenant_id
+                group by d.event_id) d on d.event_id = e.id
+    left join (select l.event_id, count(*) as letters
+                 from bpm_core.dead_letter l
+                where l.tenant_id = p_tenant_id and l.state = 'Open' and l.event_id is not null
+                group by l.event_id) l on l.event_id = e.id
+   cross join lateral (values
+     ('decided without one decision', e.dispatch_state in ('Dispatched', 'Ignored') and coalesce(d.decisions, 0) <> 1),
+     ('a decision about an event that is not decided', e.dispatch_state in ('Pending', 'Failed') and d.decisions > 0),
+     ('ignored, though something was decided, or the other way round', (e.dispatch_state = 'Dispatched') <> d.acts and e.dispatch_state in ('Dispatched', 'Ignored')),
+     ('failed without one open dead letter', e.dispatch_state = 'Failed' and coalesce(l.letters, 0) <> 1),
+     ('a dead letter about an event that did not fail', e.dispatch_state <> 'Failed' and l.letters > 0),
+     ('waits with rules that never were', e.rules_version > coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0))) x(rule, broken)
+   where e.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-28', p.tenant_id, 'event_process_instance', p.event_id || ' ' || p.process_instance_id, 'a link of an event that was not dispatched',
+           jsonb_build_object('how', p.how, 'dispatch_state', e.dispatch_state))
+    from bpm_core.event_process_instance p
+    join bpm_core.event e on e.tenant_id = p.tenant_id and e.id = p.event_id
+   where p.tenant_id = p_tenant_id and e.dispatch_state <> 'Dispatched'
+  union all
+  select bpm_core.violation_of('I-28', h.tenant_id, 'workflow_instance', h.workflow_instance_id::text, 'started by an event that is not linked with it',
+           jsonb_build_object('event', h.detail -> 'event'))
+    from bpm_core.history_event h
+    join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+   where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
+     and not exists (select from bpm_core.event_process_instance p
+                      where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -20802,7 +23705,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -20836,6 +23739,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
     'incidents', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.incident i where i.state = 'Open' and i.tenant_id = p_tenant_id limit v_cap) c)),
     'dead_letters', jsonb_build_object(
@@ -21245,7 +24151,7 @@ as $$
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -21271,7 +24177,7 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
@@ -21307,6 +24213,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    when 'events' then
+      return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;
@@ -21329,7 +24237,7 @@ as $$
        select b.workflow_version_id
          from bpm_core.process_workflow_binding b
         where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
-        order by b.position
+        order by b.depends_on <> '{}', b.position
         limit 1) b
       join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
      where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
@@ -21345,7 +24253,7 @@ as $$
   started as materialized (
     select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     where h.tenant_id = p_tenant_id and h.kind in ('InstanceStarted', 'InstanceSkipped') and h.detail ? 'timer'
      group by 1)
   select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
     from subscription s
@@ -21394,7 +24302,7 @@ as $$
            coalesce(h.detail ->> 'task', h.detail ->> 'timer', h.detail ->> 'incident', h.detail ->> 'subscription') as about, count(*) as times
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
-       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
+       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSkipped', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
                       'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
@@ -21402,7 +24310,9 @@ as $$
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
    cross join lateral (values
-     ('InstanceStarted', 1),
+     -- One that is skipped may have been begun as one that could not be decided.
+     ('InstanceStarted', case when k.status <> 'Skipped' then 1 end),
+     ('InstanceSkipped', (k.status = 'Skipped')::integer),
      ('InstanceCompleted', (k.status = 'Completed')::integer),
      ('InstanceFailed', (k.status = 'Failed')::integer),
      ('InstanceCancelled', (k.status = 'Cancelled')::integer)) e(kind, times)
@@ -21689,7 +24599,7 @@ select h.tenant_id,
        h.at,
        case
          when h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated',
-                         'InstanceMigrated', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
+                         'InstanceSkipped', 'VariablesPassed', 'ProcessEnded', 'VariablesSet', 'IncidentOpened', 'IncidentResolved') then 'instance'
          when h.kind in ('TaskCompleted', 'TaskFailed', 'TaskRetried', 'TaskCancelled', 'TaskRequeued', 'TaskExpired', 'TaskReassigned',
                          'TaskHeld', 'TaskReleased') then 'task'
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
@@ -21817,16 +24727,44 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       coalesce(w.live_tokens, 0) as live_tokens,
+       case when p.ended_bindings is null then coalesce(w.live_tokens, 0)
+            else (select coalesce(sum(l.live_tokens), 0)::integer from bpm_core.workflow_instance l
+                   where l.tenant_id = p.tenant_id and l.process_instance_id = p.id and l.parent_token_id is null) end as live_tokens,
        coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
-    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = case when p.ended_bindings is null then 'main' end and w.trigger_key = ''
   left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+comment on view bpm.instance is 'Process instances, with the variables of their workflow, how many tokens are live and how many incidents open. Of a process of several workflows the variables are those of the process and workflow_instance_id is null: see bpm.workflow.';
+
+create or replace view bpm.workflow with (security_barrier) as
+select w.tenant_id,
+       w.process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       w.binding_key,
+       b.position,
+       b.depends_on,
+       b.start_source as start_condition,
+       w.parent_token_id,
+       w.depth,
+       w.status::text as status,
+       w.variables,
+       w.live_tokens,
+       w.created_at,
+       w.ended_at
+  from bpm_core.workflow_instance w
+  left join bpm_core.workflow_version v on v.tenant_id = w.tenant_id and v.id = w.workflow_version_id
+  left join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_workflow_binding b
+    on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key
+ where w.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow is 'The workflow instances of processes: its only one, or several, which may depend on each other (depends_on, start_condition); and those that call activities have called (parent_token_id). One that is Skipped never began, its start condition was false.';
 
 create or replace view bpm.timer with (security_barrier) as
 select t.tenant_id,
@@ -22047,7 +24985,8 @@ select l.tenant_id,
        l.state::text as state,
        l.created_at,
        l.closed_by,
-       l.closed_at
+       l.closed_at,
+       l.event_id
   from bpm_core.dead_letter l
   left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -22118,6 +25057,106 @@ select o.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+
+-- from 75_intake/views.sql
+-- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
+
+create or replace view bpm.event with (security_barrier) as
+select e.tenant_id,
+       e.id as event_id,
+       e.channel,
+       e.session_id,
+       e.thread_id,
+       e.provider_event_id,
+       e.event_type,
+       e.payload,
+       e.occurred_at,
+       e.received_at,
+       e.dispatch_state::text as dispatch_state,
+       e.reason,
+       e.detail,
+       e.attempts,
+       nullif(e.available_at, 'infinity') as available_at,
+       e.decided_at,
+       array(
+         select l.process_instance_id
+           from bpm_core.event_process_instance l
+          where l.tenant_id = e.tenant_id and l.event_id = e.id
+          order by l.process_instance_id) as process_instance_ids
+  from bpm_core.event e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event is 'Events accepted: Pending (reason: what they wait for; available_at: when tick looks at them again, null when only other rules or a person move them), Dispatched, Ignored or Failed.';
+
+create or replace view bpm.routing_decision with (security_barrier) as
+select d.tenant_id,
+       d.event_id,
+       d.actions,
+       d.proposal,
+       d.rules,
+       d.decided_by,
+       d.reason,
+       c.business_key,
+       d.business_case_id,
+       d.decided_at
+  from bpm_core.routing_decision d
+  left join bpm_core.business_case c on c.tenant_id = d.tenant_id and c.id = d.business_case_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_decision is 'What was decided about each event, once: by rules, or by whom; proposal: what the rules had proposed.';
+
+create or replace view bpm.event_link with (security_barrier) as
+select l.tenant_id,
+       l.event_id,
+       l.how,
+       l.process_instance_id,
+       l.task_id,
+       l.evidence_id,
+       l.at
+  from (select p.tenant_id, p.event_id, p.how, p.process_instance_id, null::uuid as task_id, null::uuid as evidence_id, p.at
+          from bpm_core.event_process_instance p
+        union all
+        select t.tenant_id, t.event_id, 'Attached', w.process_instance_id, t.task_instance_id, null, t.at
+          from bpm_core.task_event t
+          left join bpm_core.task_instance i on i.tenant_id = t.tenant_id and i.id = t.task_instance_id
+          left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.workflow_instance_id
+        union all
+        select v.tenant_id, v.event_id, 'Evidence', null, null, v.evidence_id, e.received_at
+          from bpm_core.event_evidence v
+          left join bpm_core.event e on e.tenant_id = v.tenant_id and e.id = v.event_id) l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event_link is 'What events are linked with: process instances they Started, Correlated with or were Attached to, tasks, and the Evidence they brought.';
+
+create or replace view bpm.routing_rule with (security_barrier) as
+select r.tenant_id,
+       r.code,
+       r.event_type,
+       r.channel,
+       r.priority,
+       r.condition_source as condition,
+       r.action,
+       r.process_code,
+       r.business_key_path,
+       r.message_name,
+       r.correlation_path,
+       case when r.message_name is not null then r.message_ttl end as message_ttl,
+       (select jsonb_object_agg(m.mapping ->> 'target', m.mapping -> 'source') from jsonb_array_elements(r.variables) m(mapping)) as variables,
+       r.reason,
+       r.updated_by,
+       r.created_at,
+       r.updated_at
+  from bpm_core.routing_rule r
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.routing_rule is 'What becomes of events of a type. All rules of the highest priority at which any applies are followed.';
+
+create or replace view bpm.business_case with (security_barrier) as
+select c.tenant_id,
+       c.id as business_case_id,
+       c.business_key,
+       c.state,
+       c.lock_version,
+       c.created_at
+  from bpm_core.business_case c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.business_case is 'What process instances and events with one business key belong to: Open or Closed.';
 
 -- from 80_operation/views.sql
 -- What each row of history did to its token: where it stands after it, and in which state. The immutable graph tells where a token that left
@@ -22198,6 +25237,7 @@ values
   ('check_invariants', true, true, true),
   ('get_bpmn', true, true, true),
   ('get_definition', true, true, true),
+  ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
@@ -22208,6 +25248,8 @@ values
   ('replay', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
+  ('accept_event', false, true, true),
+  ('accept_events', false, true, true),
   ('apply_approval_effects', false, true, true),
   ('attach_evidence', false, true, true),
   ('broadcast_signal', false, true, true),
@@ -22215,13 +25257,16 @@ values
   ('claim_commands_at', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
+  ('close_case', false, true, true),
   ('complete_task', false, true, false),
   ('complete_tasks', false, true, false),
   ('correlate_message', false, true, true),
+  ('dispatch_event', false, true, true),
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
   ('mark_commands', false, true, false),
+  ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
   ('start_process', false, true, true),
@@ -22249,6 +25294,7 @@ values
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('create_tenant', false, false, false),
+  ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_partitions', false, false, false),
@@ -22260,6 +25306,7 @@ values
   ('register_destination', false, false, false),
   ('resume_tenant', false, false, false),
   ('revoke_access', false, false, false),
+  ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import dataclasses
 import logging
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +15,20 @@ from typing import Any
 
 import psycopg
 
-from pgbpm.config import RunnerConfig
+from pgbpm.config import EncryptionConfig, RunnerConfig
+from pgbpm.encryption import SealedError
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
 from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
+from pgbpm.sealing import Opened, Vault
 from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
 
 logger = logging.getLogger("pgbpm.runner")
 
 _LONGEST_TRACEBACK = 4000
+_PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption"}
 _LARGEST_CALL = 1000
 _BEAT_RETRY_S = 0.2
 _LAST_WORDS_S = 1.0
@@ -71,18 +75,29 @@ class Attempt:
     slots: Slots
     beat_at: float
     deadline: float
+    opened: Opened
     running: asyncio.Task[None] | None = None
     ended_by: str | None = None
     """Why its result must not be used: the outcome of a heartbeat, ``Expired`` or ``Drained``."""
+
+    def keep_silent(self, values: list[Any]) -> None:
+        """Values that its messages must not show, besides those it was given."""
+        if values:
+            self.opened = dataclasses.replace(
+                self.opened, redactor=self.opened.redactor.with_values(values)
+            )
 
 
 class Attempts:
     """Starts handlers, keeps their leases alive, hands their results on."""
 
-    def __init__(self, gateway: Gateway, results: Results, config: RunnerConfig) -> None:
+    def __init__(
+        self, gateway: Gateway, results: Results, config: RunnerConfig, vault: Vault | None = None
+    ) -> None:
         self._gateway = gateway
         self._results = results
         self._lease_s = config.lease_s
+        self._vault = vault or Vault(EncryptionConfig())
         self._threads = ThreadPoolExecutor(config.threads, thread_name_prefix="pgbpm-handler")
         self._under_way: set[Attempt] = set()
         self._beats: set[asyncio.Task[None]] = set()
@@ -98,7 +113,8 @@ class Attempts:
     ) -> None:
         """Begin work on what was claimed; the places must have been taken."""
         for row in claim.items:
-            task = _task(row)
+            opened = self._vault.open(tenant, row["variables"] or {})
+            task = _task(row, opened)
             lease = task.lease_until.timestamp() - claim.server_time
             attempt = Attempt(
                 tenant,
@@ -107,6 +123,7 @@ class Attempts:
                 slots,
                 beat_at=claim.asked_at + lease / 3,
                 deadline=claim.asked_at + lease,
+                opened=opened,
             )
             self._under_way.add(attempt)
             attempt.running = asyncio.create_task(self._run(attempt))
@@ -126,7 +143,7 @@ class Attempts:
         task = attempt.task
         try:
             variables = await self._call(attempt.handler, task)
-            text = write_object(variables)
+            text = self._sealed(attempt, variables)
         except BpmnError as error:
             if not self._unused(attempt):
                 self._throw(attempt, error)
@@ -147,6 +164,12 @@ class Attempts:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, context.run, _in_thread, handler, task)
 
+    def _sealed(self, attempt: Attempt, variables: Any) -> str:
+        """What a handler gave, as JSON text, with what is to be encrypted encrypted."""
+        sealed, seen = self._vault.seal(attempt.tenant, variables, before=attempt.opened)
+        attempt.keep_silent(seen)
+        return write_object(sealed)
+
     def _unused(self, attempt: Attempt) -> bool:
         """Whether the result must be dropped because the task is not ours any more."""
         if attempt.ended_by is None:
@@ -160,22 +183,25 @@ class Attempts:
 
     def _throw(self, attempt: Attempt, error: BpmnError) -> None:
         try:
-            variables = write_object(error.variables)
-        except NotJson as reason:
-            self._failed(attempt, "NotJson", str(reason), None, retryable=False)
+            variables = self._sealed(attempt, error.variables)
+        except (NotJson, SealedError) as reason:
+            self._raised(attempt, reason)
         else:
-            self._results.throw(attempt.tenant, attempt.task, error, variables)
+            said = error.message and attempt.opened.redactor.text(error.message)
+            self._results.throw(
+                attempt.tenant, attempt.task, BpmnError(error.code, said), variables
+            )
 
     def _raised(self, attempt: Attempt, error: BaseException) -> None:
         kind = type(error)
         name = kind.__qualname__
-        if kind.__module__ not in {"builtins", "pgbpm.worker", "pgbpm.jsontext"}:
+        if kind.__module__ not in _PLAIN_NAMES:
             name = f"{kind.__module__}.{name}"
-        meant = isinstance(error, Retry | NonRetryable | NotJson)
+        meant = isinstance(error, Retry | NonRetryable | NotJson | SealedError)
         self._failed(
             attempt,
             name,
-            str(error),
+            " ".join(str(error).split()) if isinstance(error, SealedError) else str(error),
             None if meant else _traceback(error),
             place=None if meant else user_place(error),
             retryable=not isinstance(error, NonRetryable | NotJson),
@@ -193,9 +219,10 @@ class Attempts:
         retryable: bool = True,
         retry_in: float | None = None,
     ) -> None:
-        error = {"type": kind, "message": _clean(message)[:2000]}
+        redact = attempt.opened.redactor.text
+        error = {"type": kind, "message": _clean(redact(message))[:2000]}
         if trace:
-            error["traceback"] = _clean(trace)
+            error["traceback"] = _clean(redact(trace))
         logger.warning(
             "%s failed in attempt %d: %s: %s%s", _name(attempt.task), attempt.task.attempt, kind,
             error["message"], f" ({place})" if place else "", extra=_extra(attempt.task),
@@ -330,7 +357,7 @@ def _in_thread(handler: TaskHandler, task: Task) -> Any:
         raise RuntimeError("the handler raised StopIteration") from error
 
 
-def _task(row: Row) -> Task:
+def _task(row: Row, opened: Opened) -> Task:
     return Task(
         task_id=row["task_id"],
         process_instance_id=row["process_instance_id"],
@@ -340,7 +367,7 @@ def _task(row: Row) -> Task:
         attempt=row["attempt"],
         fencing_token=row["fencing_token"],
         lease_until=datetime.fromisoformat(row["lease_until"]),
-        variables=row["variables"] or {},
+        variables=opened.variables,
         headers=row.get("headers") or {},
     )
 

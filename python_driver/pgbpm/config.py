@@ -131,6 +131,27 @@ class DeliveryConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EncryptionConfig:
+    """Variables that are encrypted before they leave the driver; see variables.md."""
+
+    keys: tuple[str, ...] = option(
+        (), "key ring: `ID=env:NAME` or `ID=file:PATH`, each 32 bytes in base64"
+    )
+    active_key: str | None = option(
+        None, "id of the key that encrypts; may be left out if there is only one"
+    )
+    variables: tuple[str, ...] = option(
+        (), "places that are encrypted: `ssn`, `card.number`, `card.*`"
+    )
+    renamed: tuple[str, ...] = option(
+        (), "`NEW=OLD`: mappings carry what was encrypted for OLD to NEW, and it may stand there"
+    )
+    clear_to: tuple[str, ...] = option(
+        (), "`ADDRESS=PLACE`: commands to addresses that begin so carry PLACE in clear"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration; ``project_dir`` is where relative folders start."""
 
@@ -139,6 +160,7 @@ class Config:
     engine: EngineConfig = field(default_factory=EngineConfig)
     runner: RunnerConfig = field(default_factory=RunnerConfig)
     delivery: DeliveryConfig = field(default_factory=DeliveryConfig)
+    encryption: EncryptionConfig = field(default_factory=EncryptionConfig)
     project_dir: Path = field(default_factory=Path.cwd)
     file: Path | None = None
 
@@ -154,6 +176,7 @@ SECTIONS: dict[str, Any] = {
     "engine": EngineConfig,
     "runner": RunnerConfig,
     "delivery": DeliveryConfig,
+    "encryption": EncryptionConfig,
 }
 
 

@@ -21,7 +21,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -29,9 +29,12 @@ from typing import Any
 import httpx
 
 from pgbpm import __version__
-from pgbpm.config import DeliveryConfig
-from pgbpm.jsontext import jsonb_text, storable, write
+from pgbpm.config import DeliveryConfig, EncryptionConfig
+from pgbpm.encryption import SealedError
+from pgbpm.jsontext import jsonb_text, read_exact, storable, write
 from pgbpm.network import guarded_transport
+from pgbpm.redaction import Redactor
+from pgbpm.sealing import Vault
 from pgbpm.secretrefs import SecretMissing, resolve_secret
 
 KEPT_HEADERS = (
@@ -86,8 +89,9 @@ class _Progress:
 class Deliverer:
     """Sends commands; one per runner, used by many tasks at the same time."""
 
-    def __init__(self, config: DeliveryConfig) -> None:
+    def __init__(self, config: DeliveryConfig, vault: Vault | None = None) -> None:
         self._config = config
+        self._vault = vault or Vault(EncryptionConfig())
         self._client = httpx.AsyncClient(
             transport=guarded_transport(
                 allow_private=config.allow_private_addresses, connections=config.concurrency
@@ -101,14 +105,20 @@ class Deliverer:
         await self._client.aclose()
 
     async def send(
-        self, command: Mapping[str, Any], time_left: float, stopped: asyncio.Event
+        self,
+        command: Mapping[str, Any],
+        time_left: float,
+        stopped: asyncio.Event,
+        *,
+        tenant: str = "",
     ) -> Report:
         """Send one claimed command (a row of ``claim_commands``) within ``time_left`` seconds.
 
+        What ``encryption.clear_to`` names is decrypted just before, and taken out of the report.
         Given up when ``stopped`` is set: ``Unknown`` then if anything had been written.
         """
         progress = _Progress()
-        sending = asyncio.ensure_future(self._send(command, time_left, progress))
+        sending = asyncio.ensure_future(self._send(tenant, command, time_left, progress))
         stopping = asyncio.ensure_future(stopped.wait())
         try:
             await asyncio.wait({sending, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -121,14 +131,19 @@ class Deliverer:
             await asyncio.wait({sending, stopping})
 
     async def _send(
-        self, command: Mapping[str, Any], time_left: float, progress: _Progress
+        self, tenant: str, command: Mapping[str, Any], time_left: float, progress: _Progress
     ) -> Report:
         try:
-            request, limit = self._request(command, progress)
-        except (_Unsendable, SecretMissing, httpx.InvalidURL) as error:
+            request, limit, redactor = self._request(tenant, command, progress)
+        except (_Unsendable, SecretMissing, SealedError, httpx.InvalidURL) as error:
             name = type(error).__name__.strip("_")
             return Report("NotSent", {"error": name, "message": str(error)})
-        limit = min(limit, time_left)
+        report = await self._exchange(request, min(limit, time_left), progress)
+        return replace(
+            report, detail=redactor.data(report.detail), receipt=redactor.data(report.receipt)
+        )
+
+    async def _exchange(self, request: httpx.Request, limit: float, progress: _Progress) -> Report:
         response: httpx.Response | None = None
         body = bytearray()
         try:
@@ -148,12 +163,13 @@ class Deliverer:
         return broken
 
     def _request(
-        self, command: Mapping[str, Any], progress: _Progress
-    ) -> tuple[httpx.Request, float]:
+        self, tenant: str, command: Mapping[str, Any], progress: _Progress
+    ) -> tuple[httpx.Request, float, Redactor]:
         target = Target.of(command["destination"])
         body = jsonb_text(command["payload"]).encode()
         if hashlib.sha256(body).hexdigest() != command["payload_hash"]:
             raise _Unsendable("the payload is not the one that was hashed when it was written")
+        body, redactor = self._in_clear(tenant, command["payload"], target.url, body)
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
@@ -183,7 +199,17 @@ class Deliverer:
             or (port is not None and not 0 < port < 65536)
         ):
             raise _Unsendable(f"the destination has no http(s) address: {target.url!r}")
-        return request, timeout
+        return request, timeout, redactor
+
+    def _in_clear(self, tenant: str, payload: Any, url: str, body: bytes) -> tuple[bytes, Redactor]:
+        """The body with the places decrypted that a receiver at this address may have."""
+        places = self._vault.clear_for(httpx.URL(url))
+        if not places or not isinstance(payload, dict):
+            return body, Redactor()
+        opened = self._vault.open(tenant, payload, parse=read_exact, only=places)
+        for fault in opened.faults:
+            raise fault
+        return jsonb_text(opened.variables).encode(), opened.redactor
 
     async def _read(self, response: httpx.Response, body: bytearray) -> bool:
         """Read the body into ``body`` up to the cap; whether that was all."""

@@ -30,6 +30,7 @@ from pgbpm.gateway import HIGHEST_API, LOWEST_API, Claim, Gateway
 from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.results import Results
+from pgbpm.sealing import Vault
 from pgbpm.unserved import Unserved, no_tenant
 from pgbpm.wakeup import Wakeup
 from pgbpm.worker import TaskHandler, Worker
@@ -111,9 +112,11 @@ class Runner:
         self._gateway = Gateway(self._pool)
         self._gateway.hurried = lambda: self._repeater.away_since is not None
         runner = self._config.runner
+        vault = Vault(self._config.encryption)
+        vault.check()
         self.results = Results(self._gateway, self._repeater, runner, self._moved)
-        self._attempts = Attempts(self._gateway, self.results, runner)
-        self._deliverer = Deliverer(self._config.delivery)
+        self._attempts = Attempts(self._gateway, self.results, runner, vault)
+        self._deliverer = Deliverer(self._config.delivery, vault)
         self._send_slots = Slots(self._config.delivery.concurrency)
         self._sending: set[asyncio.Task[None]] = set()
         self._groups = _groups(worker, runner.concurrency, runner.threads)
@@ -362,7 +365,9 @@ class Runner:
     async def _deliver(self, tenant: str, command: dict[str, Any], claim: Claim) -> None:
         lease = _seconds(command["lease_until"]) - claim.server_time
         left = claim.asked_at + lease - asyncio.get_running_loop().time() - _LEASE_MARGIN_S
-        report = await self._deliverer.send(command, max(left, lease / 4), self._stop_sending)
+        report = await self._deliverer.send(
+            command, max(left, lease / 4), self._stop_sending, tenant=tenant
+        )
         logger.log(
             _LEVELS.get(report.outcome, logging.WARNING),
             "command %s to %s: %s %s", command["command_id"], command["destination_code"],

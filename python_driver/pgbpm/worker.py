@@ -27,6 +27,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pgbpm.encryption import SealedError
+from pgbpm.sealing import Encrypted
+
+__all__ = [
+    "BpmnError", "Encrypted", "LeaseState", "NonRetryable", "Retry", "SealedError", "Task",
+    "TaskHandler", "Worker",
+]  # fmt: skip
+
 Variables = dict[str, Any]
 Handler = Callable[["Task"], Any]
 H = TypeVar("H", bound=Handler)
@@ -94,6 +102,7 @@ class Task:
     lease_until: datetime
     """By the clock of the database when the task was claimed; the runner extends it."""
     variables: Variables = field(repr=False)
+    """In clear. Reading one that cannot be decrypted here raises :class:`SealedError`."""
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     """What the drawing tells the worker: task headers, extension properties, the decision of a
     business rule task, the script of a script task."""

@@ -2,6 +2,7 @@
 
 create type bpm_core.history_kind as enum (
   'InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSuspended', 'InstanceResumed', 'InstanceMigrated', 'VariablesSet',
+  'InstanceSkipped', 'VariablesPassed', 'ProcessEnded',
   'TokenMoved', 'FlowChosen', 'TokenForked', 'TokenBorn', 'JoinReached', 'JoinFired', 'TokenParked', 'TokenResumed', 'TokenCompleted', 'TokenTerminated',
   'TokenPlaced', 'NodeSkipped',
   'ScopeOpened', 'ScopeCompleted', 'ScopeCancelled',
@@ -130,3 +131,8 @@ create index fact_of_successor on bpm_core.fact (superseded_by) where superseded
 comment on table bpm_core.fact is 'What is true of a subject, and how we know: from which accepted result or approved review, with which evidence. Append-only; superseded_by is set once.';
 comment on column bpm_core.fact.subject_version is 'The lock_version its subject got with it.';
 comment on column bpm_core.fact.task_instance_id is 'With attempt: the result it came with.';
+
+-- A fact as it was told, and by what: an accepted result or an approved review. item tells those told together.
+create type bpm_core.told_fact as (
+  item integer, subject_type text, subject_key text, name text, value jsonb, expected_version integer, evidence_ids uuid[],
+  task_instance_id uuid, attempt integer, review_id uuid, confirmed_by text);

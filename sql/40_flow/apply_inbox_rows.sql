@@ -1,4 +1,4 @@
--- Under the instance locks: what each kind of inbox row does.
+-- Under the locks of their targets: what each kind of inbox row does.
 -- Writes:   what the functions named write.
 create or replace function bpm_core.apply_inbox_rows(p_tenant_id text, p_rows bpm_core.inbox[])
 returns void
@@ -30,6 +30,10 @@ begin
   v_some := array(select f from unnest(p_rows) f where f.kind in ('CallEnded', 'CallFailed', 'CallEscalated', 'Cancel'));
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_calls(p_tenant_id, v_some);
+  end if;
+  v_some := array(select f from unnest(p_rows) f where f.kind in ('Recheck', 'WorkflowEnded'));
+  if cardinality(v_some) > 0 then
+    perform bpm_core.apply_siblings(p_tenant_id, v_some);
   end if;
 end
 $$;

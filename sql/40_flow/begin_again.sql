@@ -13,12 +13,14 @@ declare
   v_leaving bpm_core.moving[];
 begin
   v_leaving := bpm_core.insert_starts(p_tenant_id, array[p_start], p_actor, p_now);
-  update bpm_core.workflow_instance w
-     set variables = p_variables
-   where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
-  values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
-          jsonb_build_object('variables', p_variables));
+  if p_start.is_several is not true then
+    update bpm_core.workflow_instance w
+       set variables = p_variables
+     where w.tenant_id = p_tenant_id and w.id = p_start.workflow_instance_id;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, actor, detail)
+    values (p_tenant_id, p_start.workflow_instance_id, bpm_core.now(), 'VariablesSet', p_actor,
+            jsonb_build_object('variables', p_variables));
+  end if;
   perform bpm_core.write_audit(p_tenant_id, p_actor, 'RestartProcess', 'process_instance', p_start.process_instance_id::text, null, p_reason,
     jsonb_strip_nulls(jsonb_build_object('restart_of', p_from, 'node', p_node_id)));
   if p_node_id is null then

@@ -1,4 +1,4 @@
--- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped. Resolving the incident puts the row back (revive_inbox).
+-- Buries inbox rows that cannot be applied: dead letter and incident, no token stopped; that of a process at the workflow it hears of. Resolving the incident puts the row back (revive_inbox).
 -- Writes:   incident, dead_letter, history_event. The rows themselves are deleted by the caller.
 create or replace function bpm_core.bury_inbox(p_tenant_id text, p_rows bpm_core.inbox[], p_error text)
 returns void
@@ -12,7 +12,8 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   with poison as materialized (
-    select r.target_id, r.kind, r.payload, bpm_core.new_id() as incident_id from unnest(p_rows) r),
+    select case when r.target_kind <> 'WorkflowInstance' then (r.payload ->> 'workflow')::uuid else r.target_id end as target_id, r.kind, r.payload,
+           bpm_core.new_id() as incident_id from unnest(p_rows) r),
   opened as (
     insert into bpm_core.incident (tenant_id, id, workflow_instance_id, code, message, detail, created_at)
     select p_tenant_id, p.incident_id, p.target_id, 'InboxPoisoned', format('A %s could not be applied: %s', lower(p.kind), p_error),

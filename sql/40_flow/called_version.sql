@@ -1,7 +1,7 @@
 -- The version a call activity starts: the published one (latest), one by its number (version), or the one that came in the same file (deployment).
 -- Returns:  no row when there is none that can be started.
 create or replace function bpm_core.called_version(p_tenant_id text, p_code text, p_binding text, p_version integer, p_caller_version_id uuid)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan

@@ -1,7 +1,7 @@
 -- Cancels a process with everything in it: tokens, tasks, timers, waits, approvals, unsent commands. Commands already on their way finish their own life.
 -- Returns:  one row: process_instance_id, status (Cancelled; of one that had ended before, how it ended).
 -- Raises:   BP403, BP404, BP422 reason too long.
--- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process.
+-- Writes:   as terminate_instances, audit_event. Locks: all workflow instances of the process; one of several workflows itself.
 create or replace function bpm.cancel_process(p_process_instance_id uuid, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (process_instance_id uuid, status text)
 language plpgsql volatile security definer
@@ -25,7 +25,7 @@ begin
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
-  if cardinality(v_instances) > 0 then
+  if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
     perform bpm_core.terminate_instances(p_tenant_id, v_instances, 'Cancelled', jsonb_build_object('actor', v_actor, 'reason', p_reason));
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'CancelProcess', 'process_instance', p_process_instance_id::text, null, p_reason);
   end if;

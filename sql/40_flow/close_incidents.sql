@@ -1,5 +1,6 @@
 -- Resolves the open incidents of tokens that are taken off their node by something else; the engine is the resolver.
--- That of a starved join names no token but a scope: it goes with the tokens that waited there.
+-- That of a starved join names no token but a scope: it goes with the tokens that waited there. That of a workflow that has not begun goes with its instance,
+-- for which p_hosts has a row without a token.
 -- Writes:   incident, history_event.
 create or replace function bpm_core.close_incidents(p_hosts bpm_core.moving[])
 returns void
@@ -18,7 +19,8 @@ begin
      cross join lateral (select i.tenant_id, i.id, i.state, i.token_id, i.code, i.detail from bpm_core.incident i
                           where i.workflow_instance_id = h.instance_id offset 0) i
      where i.tenant_id = h.tenant_id and i.state = 'Open'
-       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text)),
+       and (i.token_id = h.token_id or i.token_id is null and i.code = 'JoinStarved' and i.detail ->> 'scope' = h.scope_id::text
+            or h.token_id is null and i.code in ('StartUndecidable', 'WorkflowNotStartable'))),
   closed as (
     update bpm_core.incident i
        set state = 'Resolved', resolved_at = v_now, resolved_by = 'engine'

@@ -1,5 +1,5 @@
--- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it was called, its
--- caller hears of it.
+-- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it is one of several,
+-- the process hears of it, where it was called, its caller does.
 -- The instances carry their final status already. Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
                                                   p_detail jsonb default null)
@@ -13,13 +13,15 @@ as $$
 declare
   v_processes uuid[];
   v_called    uuid[];
+  v_several   uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null)
-    into v_processes, v_called
+  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
+         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
+    into v_processes, v_called, v_several
     from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
    cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
@@ -32,6 +34,9 @@ begin
    where p.tenant_id = e.tenant_id and p.id = e.id;
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
+  end if;
+  if v_several is not null then
+    perform bpm_core.tell_processes(p_tenant_id, v_several, p_status);
   end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- One process instance with everything that is open in it.
--- Returns:  jsonb {instance, tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
+-- Returns:  jsonb {instance, workflows (all of them; of several those too that have not begun, without an id), tokens (live), tasks (open), loops (multi-instances and loops going on, with total, created, done), scopes (open, with what they declare), timers (due yet), waits (open), incidents (open), dead_letters (open),
 --           approvals (undecided or not yet applied), commands, more}. Each list holds at most 1,000; more names those cut off.
 -- Raises:   BP403, BP404.
 create or replace function bpm.get_process(p_process_instance_id uuid, p_tenant_id text default '')
@@ -19,7 +19,8 @@ begin
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
-              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id))
+              where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
+           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
          || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
 end
 $$;

@@ -1,6 +1,7 @@
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token. Nothing moves yet.
+-- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -11,36 +12,52 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_several bpm_core.start[];
+  v_closed  uuid[];
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id
+    select s.*, c.id as case_id, c.state as case_state
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
   process as (
-    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at)
-    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now
+    insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
+                                           ended_bindings)
+    select p_tenant_id, b.process_instance_id, b.case_id, b.process_version_id, b.variables, b.business_key, p_actor, p_now, p_now,
+           case when b.is_several then '{}'::text[] end
       from born b),
   workflow as (
     insert into bpm_core.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
     select p_tenant_id, b.workflow_instance_id, b.process_instance_id, b.workflow_version_id, b.role_version_id, 1, p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   placed as (
     insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
     select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
-      from born b),
+      from born b
+     where b.is_several is not true),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
            jsonb_build_object('workflow_version', b.workflow_version_id) || coalesce(b.cause, '{}')
-      from born b)
+      from born b
+     where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item)
-    into v_leaving
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+         array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
+                       null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
+    into v_leaving, v_several, v_closed
     from born b;
+  if v_several is not null then
+    v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
+  end if;
+  if v_closed is not null then
+    perform bpm_core.reopen_cases(p_tenant_id, v_closed, p_actor);
+  end if;
   return v_leaving;
 end
 $$;

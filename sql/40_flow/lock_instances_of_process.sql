@@ -1,6 +1,7 @@
--- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin.
+-- Locks every workflow instance of one process, those too that began while the others were waited for; once all are held none can begin. A process of
+-- several is locked right behind them, since the workflows that depend on others begin under its lock: whoever holds it waits for no instance.
 -- Raises:   BP404 there is no such process. 55P03 one has just begun and somebody holds it: repeat the call.
--- Locks:    workflow_instance.
+-- Locks:    workflow_instance; of a process of several then process_instance.
 create or replace function bpm_core.lock_instances_of_process(p_tenant_id text, p_process_instance_id uuid)
 returns void
 language plpgsql volatile
@@ -12,8 +13,10 @@ as $$
 declare
   v_locked uuid[] := array[]::uuid[];
   v_more   uuid[];
+  v_wide   boolean;
 begin
-  if not exists (select from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id) then
+  select p.ended_bindings is not null into v_wide from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', p_process_instance_id));
   end if;
   loop
@@ -21,6 +24,11 @@ begin
       select w.id
         from bpm_core.workflow_instance w
        where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+    if cardinality(v_more) = 0 and v_wide then
+      perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
+      v_wide := false;
+      continue;
+    end if;
     exit when cardinality(v_more) = 0;
     -- Locks are waited for once (law 1); a later one is only tried.
     if v_locked = '{}' then

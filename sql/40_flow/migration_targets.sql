@@ -1,7 +1,7 @@
 -- The workflow instances of a process that a migration concerns (those of call activities stay with their own version), each with the version it has
 -- and the one it would get.
 -- Returns:  rows instance_id, from_version_id, to_version_id (of the workflow), to_process_version_id.
--- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; the mapping is wrong.
+-- Raises:   BP404 no such process instance or version, BP409 it has ended, BP422 the version lacks a workflow; one of the two runs several workflows; the mapping is wrong.
 create or replace function bpm_core.migration_targets(p_tenant_id text, p_process_instance_id uuid, p_to_version integer, p_mapping jsonb)
 returns table (instance_id uuid, from_version_id uuid, to_version_id uuid, to_process_version_id uuid)
 language plpgsql stable
@@ -14,7 +14,7 @@ declare
   r_process record;
   v_target  bpm_core.process_version;
 begin
-  select p.status, d.id as definition_id, d.code into r_process
+  select p.status, p.ended_bindings is not null as is_several, d.id as definition_id, d.code into r_process
     from bpm_core.process_instance p
     join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
     join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
@@ -29,6 +29,12 @@ begin
    where v.definition_id = r_process.definition_id and v.version = p_to_version and v.tenant_id = p_tenant_id;
   if v_target.id is null then
     perform bpm_core.fail('BP404', format('Process %s has no version %s.', r_process.code, coalesce(p_to_version::text, 'null')), null, 'See the view bpm.definition.');
+  elsif r_process.is_several or (
+        select bool_or(b.binding_key <> 'main' or b.start_source is not null)
+          from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = v_target.id) then
+    perform bpm_core.fail('BP422', format('Process %s runs several workflows%s; instances of such are not moved to another version.', r_process.code,
+                                          case when r_process.is_several then '' else format(' in version %s', p_to_version) end), null,
+      'Let it end, or cancel it and start the new version.');
   end if;
   for instance_id, from_version_id, to_version_id, to_process_version_id in
     select w.id, w.workflow_version_id, b.workflow_version_id, v_target.id

@@ -1,5 +1,5 @@
 -- Which of these inbox rows may be applied now, in order: of each target the oldest, and with a parked answer the answers right behind it,
--- which are applied as a set. Sweeps wait for nobody. Rows set aside are left out.
+-- which are applied as a set; of a process all ends of its workflows. Sweeps wait for nobody. Rows set aside are left out.
 -- Returns:  inbox[].
 create or replace function bpm_core.next_inbox_rows(p_tenant_id text, p_rows uuid[])
 returns bpm_core.inbox[]
@@ -14,7 +14,7 @@ begin
     select q.row
       from (select i::bpm_core.inbox as row,
                    row_number() over line as n,
-                   bool_and(i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
+                   bool_and(i.kind = 'WorkflowEnded' or i.kind = 'Answer' and i.payload ? 'answers') over line as in_run
               from unnest(p_rows) k(id)
              cross join lateral (select i.* from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = k.id offset 0) i
              where i.available_at < 'infinity'

@@ -29,7 +29,7 @@ begin
   select i.* into r_incident from bpm_core.incident i where i.tenant_id = p_tenant_id and i.id = p_incident_id for no key update;
   if r_incident.state = 'Open' then
     -- One that stops no token (a command that failed after its token went on) may outlive its instance; resolving it is to have seen it.
-    if r_incident.token_id is not null then
+    if r_incident.token_id is not null or r_incident.code in ('StartUndecidable', 'WorkflowNotStartable') then
       perform bpm_core.check_running(p_tenant_id, r_incident.workflow_instance_id);
     end if;
     perform bpm_core.drive_incident(r_incident, p_attempts, v_actor);

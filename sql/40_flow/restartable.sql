@@ -25,7 +25,7 @@ begin
     select jsonb_populate_record(null::bpm_core.start, jsonb_build_object(
              'item', 1, 'code', d.code, 'variables', r_process.variables, 'business_key', r_process.business_key,
              'process_version_id', r_process.process_version_id, 'workflow_version_id', w.workflow_version_id, 'role_version_id', w.role_version_id,
-             'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
+             'is_several', r_process.ended_bindings is not null, 'start_node_id', n.node_id, 'process_instance_id', bpm_core.new_id(), 'workflow_instance_id', bpm_core.new_id(), 'token_id', bpm_core.new_id(),
              'cause', jsonb_build_object('restart_of', p_process_instance_id)))
       from bpm_core.workflow_instance w
      cross join lateral (select n.node_id from bpm_core.workflow_node n
@@ -36,9 +36,7 @@ begin
      cross join lateral (select v.definition_id from bpm_core.process_version v
                           where v.tenant_id = w.tenant_id and v.id = r_process.process_version_id offset 0) v
      cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = w.tenant_id and d.id = v.definition_id offset 0) d
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.parent_token_id is null
-     order by w.binding_key
-     limit 1);
+     where w.tenant_id = p_tenant_id and w.id = bpm_core.first_workflow(p_tenant_id, p_process_instance_id));
   return v_start;
 end
 $$;

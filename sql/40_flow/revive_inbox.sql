@@ -10,7 +10,8 @@ set jit = off
 as $$
 begin
   insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  values (p_incident.tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_incident.workflow_instance_id,
+  values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
+          case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
 end
 $$;

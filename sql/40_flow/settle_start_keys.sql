@@ -30,7 +30,7 @@ begin
                     when s.outcome is not null or k.key is null or k.instance_id = s.process_instance_id then s.outcome
                     else 'Conflict' end::bpm.outcome,
                case when k.request_hash <> s.request_hash and s.outcome is null
-                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause
+                    then format('Idempotency key %L was used for another request.', s.idempotency_key) else s.message end, s.cause, s.is_several
            )::bpm_core.start
       from unnest(p_starts) s
       left join lateral (select k.* from bpm_core.idempotency_key k

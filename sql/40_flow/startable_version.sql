@@ -1,7 +1,7 @@
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
--- Returns:  no row when there is none.
+-- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
-returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text)
+returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -10,7 +10,7 @@ set jit = off
 as $$
 begin
   return query
-  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id
+  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
      select v.tenant_id, v.id
@@ -19,10 +19,10 @@ begin
         and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id
+     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
        from bpm_core.process_workflow_binding b
       where b.tenant_id = v.tenant_id and b.process_version_id = v.id
-      order by b.position
+      order by b.depends_on <> '{}', b.position
       limit 1) b
    cross join lateral (
      select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w

@@ -131,11 +131,17 @@ create type bpm_core.pick_position as (
 create type bpm_core.tick_result as (done integer, next_position bpm_core.pick_position, next_due_at timestamptz);
 
 -- One start: what was asked, the version found, the ids drawn, the outcome once it is not simply a new instance, and what started it if
--- nobody called start_process: {message | signal | timer, …}, for history.
+-- nobody called start_process: {message | signal | timer, …}, for history. is_several: of a process of several workflows; then workflow, token and start
+-- event are those of the first that begins.
 create type bpm_core.start as (
   item integer, code text, variables jsonb, business_key text, idempotency_key text, request_hash bytea,
   process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, business_case_id uuid,
-  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb);
+  process_instance_id uuid, workflow_instance_id uuid, token_id uuid, outcome bpm.outcome, message text, cause jsonb, is_several boolean);
+
+-- One workflow of a process of several whose turn has come: what becomes of it (Begin, Skip, or Stop: it cannot be decided, and why), the ids drawn.
+create type bpm_core.due_binding as (
+  process_instance_id uuid, binding_key text, position integer, workflow_version_id uuid, role_version_id uuid, workflow_instance_id uuid, token_id uuid,
+  start_node_id text, fate text, code text, message text, detail jsonb, cause jsonb);
 
 -- One thing open in an instance and what becomes of it in another version: action keep, rename, close or open; code: why it cannot be.
 create type bpm_core.migration_item as (kind text, id uuid, token_id uuid, node_id text, to_node_id text, action text, code text, message text);
@@ -167,6 +173,7 @@ create table bpm_core.process_instance (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   ended_at           timestamptz,
+  ended_bindings     text[] collate "C",
   primary key (tenant_id, id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   foreign key (tenant_id, business_case_id) references bpm_core.business_case,
@@ -174,6 +181,7 @@ create table bpm_core.process_instance (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index process_instance_of_key on bpm_core.process_instance (business_key) where business_key is not null;
 comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
+comment on column bpm_core.process_instance.ended_bindings is 'Of a process of several workflows: the bindings whose end it has heard of, in that order; what depends on them may begin. Null: it has only one, called main, without a start condition.';
 
 create table bpm_core.workflow_instance (
   tenant_id           text collate "C" not null default '',
@@ -500,7 +508,7 @@ create table bpm_core.inbox (
   id           uuid not null,
   target_kind  text not null check (target_kind in ('WorkflowInstance', 'ProcessInstance')),
   target_id    uuid not null,
-  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep', 'Continue')),
+  kind         text not null check (kind in ('Message', 'Signal', 'Answer', 'CallEnded', 'CallFailed', 'CallEscalated', 'Cancel', 'Sweep', 'Continue', 'Recheck', 'WorkflowEnded')),
   payload      jsonb not null,
   available_at timestamptz not null,
   attempts     integer not null default 0,
@@ -510,6 +518,7 @@ create table bpm_core.inbox (
 -- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
 create index inbox_of_target on bpm_core.inbox (target_id, id);
+comment on column bpm_core.inbox.target_kind is 'ProcessInstance: of a process of several workflows, which hears that one of them has ended.';
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
 comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';
 

@@ -11,6 +11,7 @@ as $$
 declare
   v_now   timestamptz := bpm_core.now();
   v_hosts bpm_core.moving[];
+  v_bare  uuid[];
 begin
   if coalesce(cardinality(p_instances), 0) = 0 then
     return;
@@ -39,6 +40,11 @@ begin
      cross join lateral (select s.tenant_id, s.id, s.state from bpm_core.scope s where s.workflow_instance_id = i.id offset 0) s
      where s.tenant_id = p_tenant_id and s.state = 'Open'));
   perform bpm_core.close_waits(v_hosts);
+  -- One without a token: a workflow of several that could not begin.
+  v_bare := array(select i.id from unnest(p_instances) i(id) where not exists (select from unnest(v_hosts) h where h.instance_id = i.id));
+  if cardinality(v_bare) > 0 then
+    perform bpm_core.close_incidents(array(select row(p_tenant_id, b.id, null, null, null, null, null, null)::bpm_core.moving from unnest(v_bare) b(id)));
+  end if;
   perform bpm_core.cancel_commands(p_tenant_id, p_instances);
   -- Messages set aside while it was suspended go back to where they came from.
   perform bpm_core.free_inbox(p_tenant_id, i.id, null) from unnest(p_instances) i(id);

@@ -33,10 +33,13 @@ begin
          v_from::text, p_to::text, p_actor, jsonb_strip_nulls(jsonb_build_object('reason', p_reason))
     from unnest(v_turning) i(id);
   perform bpm_core.sweep_on(p_tenant_id, i.id) from unnest(v_turning) i(id);
+  if p_to = 'Running' then
+    perform bpm_core.free_inbox(p_tenant_id, p_process_instance_id, null);
+  end if;
   if v_status::text = p_to::text then
     return cardinality(v_turning) > 0;
   end if;
-  -- After tasks and timers in the lock order.
+  -- After tasks and timers in the lock order; one of several workflows is locked already.
   perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
   update bpm_core.process_instance p
      set status = p_to::text::bpm_core.process_status, version = p.version + 1, updated_at = bpm_core.now()

@@ -23,16 +23,44 @@ select p.tenant_id,
        p.created_at,
        p.updated_at,
        p.ended_at,
-       coalesce(w.live_tokens, 0) as live_tokens,
+       case when p.ended_bindings is null then coalesce(w.live_tokens, 0)
+            else (select coalesce(sum(l.live_tokens), 0)::integer from bpm_core.workflow_instance l
+                   where l.tenant_id = p.tenant_id and l.process_instance_id = p.id and l.parent_token_id is null) end as live_tokens,
        coalesce(o.incidents, 0) as open_incidents
   from bpm_core.process_instance p
   left join bpm_core.process_version v on v.tenant_id = p.tenant_id and v.id = p.process_version_id
   left join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
   left join bpm_core.workflow_instance w
-    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = 'main' and w.trigger_key = ''
+    on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = case when p.ended_bindings is null then 'main' end and w.trigger_key = ''
   left join open_incident o on o.tenant_id = p.tenant_id and o.process_instance_id = p.id
  where p.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.instance is 'Process instances, with the variables of their main workflow, how many tokens are live and how many incidents open.';
+comment on view bpm.instance is 'Process instances, with the variables of their workflow, how many tokens are live and how many incidents open. Of a process of several workflows the variables are those of the process and workflow_instance_id is null: see bpm.workflow.';
+
+create or replace view bpm.workflow with (security_barrier) as
+select w.tenant_id,
+       w.process_instance_id,
+       w.id as workflow_instance_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       w.binding_key,
+       b.position,
+       b.depends_on,
+       b.start_source as start_condition,
+       w.parent_token_id,
+       w.depth,
+       w.status::text as status,
+       w.variables,
+       w.live_tokens,
+       w.created_at,
+       w.ended_at
+  from bpm_core.workflow_instance w
+  left join bpm_core.workflow_version v on v.tenant_id = w.tenant_id and v.id = w.workflow_version_id
+  left join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.process_workflow_binding b
+    on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key
+ where w.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow is 'The workflow instances of processes: its only one, or several, which may depend on each other (depends_on, start_condition); and those that call activities have called (parent_token_id). One that is Skipped never began, its start condition was false.';
 
 create or replace view bpm.timer with (security_barrier) as
 select t.tenant_id,

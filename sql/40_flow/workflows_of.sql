@@ -1,5 +1,5 @@
 -- The workflow instances of a process instance.
--- Returns:  uuid[], the main one first.
+-- Returns:  uuid[], its only one first; of several those that began first.
 -- Raises:   BP404 no such process instance for this tenant.
 create or replace function bpm_core.workflows_of(p_tenant_id text, p_process_instance_id uuid)
 returns uuid[]
@@ -16,7 +16,7 @@ begin
     select w.id
       from bpm_core.workflow_instance w
      where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-     order by w.binding_key <> 'main', w.id);
+     order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
       jsonb_build_object('process_instance_id', p_process_instance_id), 'The view bpm.instance lists those you may see.');

@@ -19,7 +19,7 @@ begin
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
     select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash
       from unnest(p_answers) a
-     where a.variables is not null
+     where a.variables is not null and a.refusal is null
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.

@@ -1,8 +1,8 @@
--- Under the locks: takes what a person answered, as attempt and result like any other task's.
+-- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
 -- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
-create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text)
+create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -26,7 +26,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null), p_actor, v_now);
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)

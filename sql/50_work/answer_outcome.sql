@@ -17,6 +17,8 @@ begin
     return 'NotFound'::bpm.outcome;
   elsif p_answer.variables is null then
     return 'Rejected'::bpm.outcome;
+  elsif p_answer.refusal is not null then
+    return p_answer.refusal;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then

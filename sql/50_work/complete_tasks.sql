@@ -1,11 +1,13 @@
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
+-- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status.
--- Raises:   BP400 ill-formed items, BP403, BP429 too many items. 55P03, 40P01: repeat the call.
--- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance.
--- Locks:    workflow_instance, then task_instance, both sorted.
+--           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
+-- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
+-- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
@@ -21,11 +23,21 @@ declare
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
+  v_recording boolean;
+  v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, bpm_core.now());
+  v_now := bpm_core.now();
+  v_recording := exists (select from unnest(v_answers) a where a.record is not null);
+  if v_recording then
+    v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+  end if;
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  if v_recording then
+    perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
+  end if;
   v_going := case when v_suspended = '{}' then v_accepted else bpm_core.park_answers(p_tenant_id, v_accepted, v_suspended) end;
   if cardinality(v_going) > 0 then
     perform bpm_core.continue_accepted(p_tenant_id, v_going);

@@ -1,8 +1,12 @@
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; BP422 variables refused; BP423 suspended.
--- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.complete_user_task(p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_tenant_id text default '')
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
+create or replace function bpm.complete_user_task(
+  p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -13,6 +17,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
+  v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
@@ -20,10 +25,12 @@ begin
   p_variables := coalesce(p_variables, '{}');
   if bpm_core.variables_fault(p_variables) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_variables));
+  elsif v_record is not null and bpm_core.record_fault(v_record) is not null then
+    perform bpm_core.fail('BP422', bpm_core.record_fault(v_record));
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables) then
-    v_accepted := bpm_core.accept_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor);
+  if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;

@@ -1,6 +1,6 @@
--- Did this person complete this user task before, with the same variables?
+-- Did this person complete this user task before, with the same variables, evidence and facts?
 -- Returns:  boolean.
-create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb)
+create or replace function bpm_core.is_completed_by(p_tenant_id text, p_task_id uuid, p_actor text, p_variables jsonb, p_record jsonb)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -14,6 +14,6 @@ begin
       from bpm_core.task_instance t
       join bpm_core.result r on r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.attempt = t.attempt
      where t.tenant_id = p_tenant_id and t.id = p_task_id and t.state = 'Completed' and t.task_type = 'bpm:user'
-       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null));
+       and t.worker_id = p_actor and r.content_hash = bpm_core.answer_hash(p_variables, null, p_record));
 end
 $$;

@@ -1,4 +1,4 @@
--- Reads the items of complete_tasks. An item whose variables or result we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -7,17 +7,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                     when v.is_plain then v.variables
                     when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
                coalesce(i.item -> 'result', v.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result'))::bpm_core.answer
+               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain
+       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
+              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      order by i.n);
 end

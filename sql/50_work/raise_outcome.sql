@@ -18,7 +18,7 @@ begin
       perform bpm_core.fail('BP410', format('The lease of %s %s is lost: it ran out, or another claim holds it.', p_what, p_id), v_detail,
         'Do not apply the work; claim again. Extend the lease in time for long work.');
     when 'Conflict' then
-      perform bpm_core.fail('BP409', format('The %s %s was answered before, with something else.', p_what, p_id), v_detail);
+      perform bpm_core.fail('BP409', coalesce(p_reason, format('The %s %s was answered before, with something else.', p_what, p_id)), v_detail);
     when 'Rejected' then
       perform bpm_core.fail('BP422', coalesce(p_reason, format('The answer for %s %s was refused.', p_what, p_id)), v_detail);
     when 'Suspended' then

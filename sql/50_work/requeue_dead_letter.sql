@@ -1,7 +1,7 @@
--- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try; the same as resolving its incident.
+-- Gives the work of a dead letter fresh attempts, on the same token, or what came in from outside another try, an event fresh attempts; the same as resolving its incident.
 -- Returns:  one row: dead_letter_id, outcome Done (also when it was requeued before).
 -- Raises:   BP403, BP404, BP409 it was discarded, comes from a rejected approval or a command, or its instance ended; BP422 attempts.
--- Writes:   as resolve_incident.
+-- Writes:   as resolve_incident; of an event as requeue_event.
 create or replace function bpm.requeue_dead_letter(p_dead_letter_id uuid, p_attempts integer default 1, p_actor text default null, p_tenant_id text default '')
 returns table (dead_letter_id uuid, outcome bpm.outcome)
 language plpgsql volatile security definer
@@ -24,6 +24,14 @@ begin
     perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
+  end if;
+  if r_letter.kind = 'Event' then
+    if p_attempts is null or p_attempts not between 1 and 1000 then
+      perform bpm_core.fail('BP422', 'Attempts must be 1 to 1000.', jsonb_build_object('attempts', p_attempts));
+    end if;
+    perform bpm_core.requeue_event(r_letter, bpm_core.acting_as(p_tenant_id, p_actor));
+    return query select p_dead_letter_id, 'Done'::bpm.outcome;
+    return;
   end if;
   perform bpm.resolve_incident(r_letter.incident_id, p_attempts, p_actor, p_tenant_id);
   return query select p_dead_letter_id, 'Done'::bpm.outcome;

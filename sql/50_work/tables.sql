@@ -15,8 +15,12 @@ create type bpm_core.claimed_task as (
   task_type text, attempt integer, fencing_token bigint, lease_until timestamptz, variables jsonb, headers jsonb, suspended boolean);
 
 -- What a worker says of a task it holds, and what of it was accepted under the locks.
+-- record: evidence and facts that come with it; refusal: its outcome, when they cannot be taken.
 create type bpm_core.answer as (
-  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea);
+  item integer, task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb, refusal bpm.outcome);
+-- Evidence and facts of an answer that was accepted; first: where its evidence begins among that of all.
+create type bpm_core.kept_record as (
+  item integer, task_id uuid, attempt integer, confirmed_by text, record jsonb, first integer);
 create type bpm_core.accepted as (
   item integer, task_id uuid, instance_id uuid, token_id uuid, node_id text, attempt integer, variables jsonb, scope_id uuid);
 -- What was accepted, but its output mappings could not be evaluated.
@@ -132,12 +136,13 @@ comment on table bpm_core.result_evidence is 'Evidence an accepted result came w
 create table bpm_core.dead_letter (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,
-  workflow_instance_id uuid not null,
+  workflow_instance_id uuid,
   token_id             uuid,
   task_instance_id     uuid,
   outbox_id            uuid,
+  event_id             uuid,
   incident_id          uuid,
-  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox')),
+  kind                 text not null check (kind in ('Task', 'Approval', 'Command', 'Inbox', 'Event')),
   error                jsonb not null,
   payload              jsonb,
   variables            jsonb not null default '{}',
@@ -147,9 +152,12 @@ create table bpm_core.dead_letter (
   closed_at            timestamptz,
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  check ((state = 'Open') = (closed_by is null and closed_at is null))
+  check ((state = 'Open') = (closed_by is null and closed_at is null)),
+  check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
 );
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
 create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
 create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);
+create index dead_letter_of_event on bpm_core.dead_letter (event_id) where event_id is not null;
 comment on table bpm_core.dead_letter is 'Work that used up its attempts, or was refused; written with the failure, in one transaction.';
+comment on column bpm_core.dead_letter.event_id is 'Of an event that could not be dispatched; it has no instance.';

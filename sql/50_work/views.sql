@@ -90,7 +90,8 @@ select l.tenant_id,
        l.state::text as state,
        l.created_at,
        l.closed_by,
-       l.closed_at
+       l.closed_at,
+       l.event_id
   from bpm_core.dead_letter l
   left join bpm_core.workflow_instance w on w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id

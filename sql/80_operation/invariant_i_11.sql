@@ -1,5 +1,6 @@
 -- I-11: instance Completed <=> all its tokens are final; Running => a live token, an open incident, or work in the inbox.
--- Where the workflow is its process's only one, both have the same status. A token has the waits of all events of its node,
+-- Where the workflow is its process's only one, both have the same status; of several, the process has heard, or will hear, of each end, and what depends on
+-- it has begun then and not before. A token has the waits of all events of its node,
 -- a start event of a current version its own. What is held is
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
@@ -42,4 +43,7 @@ as $$
   select bpm_core.violation_of('I-11', p_tenant_id, h.kind, h.id::text, 'held, or not, unlike its instance',
            jsonb_build_object('instance_status', h.status, 'state', h.state))
     from bpm_core.held_astray(p_tenant_id) h
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
 $$;

@@ -31,4 +31,7 @@ as $$
                 where e.tenant_id = p_tenant_id
                 group by e.task_instance_id) e on e.task_instance_id = t.id
    where t.tenant_id = p_tenant_id and coalesce(e.ended, 0) <> t.attempt - (t.state = 'Executing')::integer
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
 $$;

@@ -1,4 +1,5 @@
--- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch.
+-- I-14: replay of history gives the live state: every token, where it stands, in which state; and the variables, patch by patch, also those that
+-- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -29,4 +30,7 @@ as $$
                 group by h.workflow_instance_id) p on p.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.created_at >= (select bpm_core.history_since())
      and w.variables <> coalesce(p.variables, '{}')
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
 $$;

@@ -41,4 +41,7 @@ as $$
   union all
   select bpm_core.violation_of('I-27', p_tenant_id, o.kind, o.id, 'orphan', jsonb_build_object('refers_to', o.refers_to, 'which', o.which))
     from bpm_core.orphans_of_compensation(p_tenant_id) o
+  union all
+  select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
+    from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
 $$;

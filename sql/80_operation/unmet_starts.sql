@@ -13,7 +13,7 @@ as $$
        select b.workflow_version_id
          from bpm_core.process_workflow_binding b
         where b.tenant_id = d.tenant_id and b.process_version_id = d.published_version_id
-        order by b.position
+        order by b.depends_on <> '{}', b.position
         limit 1) b
       join bpm_core.workflow_node n on n.tenant_id = d.tenant_id and n.workflow_version_id = b.workflow_version_id
      where d.tenant_id = p_tenant_id and d.archived_at is null and n.kind in ('MessageStart', 'SignalStart', 'TimerStart') and n.scope_node_id is null),
@@ -29,7 +29,7 @@ as $$
   started as materialized (
     select (h.detail ->> 'timer')::uuid as timer_id, count(*) as times
       from bpm_core.history_event h
-     where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'timer'
+     where h.tenant_id = p_tenant_id and h.kind in ('InstanceStarted', 'InstanceSkipped') and h.detail ? 'timer'
      group by 1)
   select 'I-11', 'subscription', s.id::text, 'a start event waits that is not of the current version', jsonb_build_object('node', s.node_id, 'name', s.name)
     from subscription s

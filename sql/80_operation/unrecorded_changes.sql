@@ -14,7 +14,7 @@ as $$
            coalesce(h.detail ->> 'task', h.detail ->> 'timer', h.detail ->> 'incident', h.detail ->> 'subscription') as about, count(*) as times
       from bpm_core.history_event h
      where h.tenant_id = p_tenant_id
-       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
+       and h.kind in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'InstanceSkipped', 'TaskCompleted', 'TaskFailed', 'TaskCancelled',
                       'TaskHeld', 'ErrorThrown', 'TimerFired', 'TimerCancelled', 'IncidentOpened', 'IncidentResolved', 'MessageAwaited', 'SignalAwaited', 'ConditionAwaited',
                       'SubscriptionClosed')
        and (h.kind <> 'TaskHeld' or h.detail ? 'parked')
@@ -22,7 +22,9 @@ as $$
   select p_tenant_id, 'workflow_instance', k.id::text, jsonb_build_object('status', k.status, 'missing', e.kind)
     from kept k
    cross join lateral (values
-     ('InstanceStarted', 1),
+     -- One that is skipped may have been begun as one that could not be decided.
+     ('InstanceStarted', case when k.status <> 'Skipped' then 1 end),
+     ('InstanceSkipped', (k.status = 'Skipped')::integer),
      ('InstanceCompleted', (k.status = 'Completed')::integer),
      ('InstanceFailed', (k.status = 'Failed')::integer),
      ('InstanceCancelled', (k.status = 'Cancelled')::integer)) e(kind, times)

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.support.database import TestDatabase
 
-from pgbpm.config import Config, DatabaseConfig, DeliveryConfig, RunnerConfig
+from pgbpm.config import Config, DatabaseConfig, DeliveryConfig, EncryptionConfig, RunnerConfig
 from pgbpm.db import Database
 from pgbpm.runner import Runner
 from pgbpm.worker import Worker
@@ -110,6 +110,7 @@ def make_runner(
     url: str | None = None,
     max_connections: int = 10,
     delivery: DeliveryConfig | None = None,
+    encryption: EncryptionConfig | None = None,
     **settings: Any,
 ) -> Runner:
     """A runner for a test's database; ``settings`` are those of ``RunnerConfig``."""
@@ -118,6 +119,7 @@ def make_runner(
         database=DatabaseConfig(url=address, max_connections=max_connections),
         runner=dataclasses.replace(RunnerConfig(idle_grace_s=3.0, poll_max_ms=100), **settings),
         delivery=delivery or DeliveryConfig(allow_private_addresses=True),
+        encryption=encryption or EncryptionConfig(),
     )
     return Runner(
         Database(address, config), worker, until_idle=until_idle, tenants=tenants, name=name

@@ -18,12 +18,12 @@ PIN_HEADER = {
     "enable_mergejoin": "off",
     "jit": "off",
 }
-HOT_ROOMS = {"40_flow", "50_work", "60_decision", "70_delivery"}
+HOT_ROOMS = {"40_flow", "50_work", "60_decision", "70_delivery", "75_intake"}
 HOT_DOORS = {
     *("start_process", "start_processes", "claim_tasks", "claim_tasks_at", "complete_task"),
     *("complete_tasks", "fail_task", "fail_tasks", "throw_error", "extend_leases", "release_tasks"),
     *("correlate_message", "complete_user_task", "decide_approval", "apply_approval_effects"),
-    "broadcast_signal",
+    *("broadcast_signal", "accept_event", "accept_events", "dispatch_event"),
     *("claim_commands", "claim_commands_at", "mark_commands", "tick", "tenants_with_work"),
 }
 """Public functions that run per step, wherever they stand."""

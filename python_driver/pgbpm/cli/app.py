@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,15 @@ from pgbpm.cli.hints import denied
 from pgbpm.config import Config
 from pgbpm.db import Connection, Database, open_database
 from pgbpm.errors import PgbpmError
+from pgbpm.jsontext import NotJson
+from pgbpm.sealing import Variables, Vault
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _NOT_GRANTED = "BP403"
 
+decrypt_option = click.option(
+    "--decrypt", is_flag=True, help="Show encrypted values in clear (needs their keys)."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
 
@@ -41,6 +46,32 @@ class App:
         """One autocommit connection with dict rows."""
         with self.database() as database, database.connect() as conn:
             yield conn
+
+    @property
+    def vault(self) -> Vault:
+        """What encrypts and decrypts variables, as configured."""
+        return Vault(self.config.encryption)
+
+    def seal(self, variables: dict[str, Any], once: str | None = None) -> dict[str, Any]:
+        """A copy in which what the configuration declares is encrypted: before it leaves us.
+
+        ``once``: what makes the call idempotent; the same then gives the same.
+        """
+        try:
+            sealed: dict[str, Any] = self.vault.seal(self.tenant, variables, once=once)[0]
+        except NotJson as error:
+            raise PgbpmError(f"a variable cannot be stored: {error}") from None
+        return sealed
+
+    def unseal(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """A copy for people, decrypted; what cannot be decrypted says why."""
+        opened = self.vault.open(self.tenant, variables).variables
+        if isinstance(opened, Variables):
+            return {
+                **opened,
+                **{n: f"(cannot be decrypted: {f.why})" for n, f in opened.faults.items()},
+            }
+        return opened
 
     def call(self, conn: Connection, function: str, **arguments: Any) -> list[dict[str, Any]]:
         """All rows of ``bpm.<function>`` called with named arguments and the tenant.

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import psycopg
 
-from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.app import App, decrypt_option, json_option, pass_app
 from pgbpm.cli.drawing import draw_instance
 from pgbpm.cli.lookup import INSTANCE, RUNNING
 from pgbpm.cli.output import emit, emit_json, table
@@ -58,9 +58,10 @@ def start(
             raise click.UsageError("--from takes variables and keys from the file")
         _start_many(app, code, version, actor, source, as_json)
         return
+    given = app.seal(variables_of(variables, pairs), idempotency_key)
     with app.connect() as conn:
         row = app.call(
-            conn, "start_process", p_code=code, p_variables=variables_of(variables, pairs),
+            conn, "start_process", p_code=code, p_variables=given,
             p_business_key=key, p_idempotency_key=idempotency_key, p_version=version, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)
@@ -70,7 +71,7 @@ def start(
 def _start_many(
     app: App, code: str, version: int | None, actor: str | None, source: Path, as_json: bool
 ) -> None:
-    items = list(_items(source, code, version))
+    items = [_sealed(app, item) for item in _items(source, code, version)]
     batches = [items[first : first + _BATCH] for first in range(0, len(items), _BATCH)]
     done: list[Row] = []
     with app.connect() as conn:
@@ -91,6 +92,14 @@ def _start_many(
             )
     if refused:
         click.get_current_context().exit(PgbpmError.exit_code)
+
+
+def _sealed(app: App, item: Row) -> Row:
+    given = item.get("variables")
+    if not isinstance(given, dict):
+        return item
+    key = item.get("idempotency_key")
+    return {**item, "variables": app.seal(given, key if isinstance(key, str) else None)}
 
 
 def _items(source: Path, code: str, version: int | None) -> Iterator[Row]:
@@ -163,12 +172,13 @@ def _short(row: Row) -> Row:
 @click.argument("instance", metavar="ID|KEY")
 @click.option("--history", "last", default=10, show_default=True, type=click.IntRange(0),
               help="How many of the last events; 0 for none.")  # fmt: skip
+@decrypt_option
 @json_option
 @pass_app
-def show(app: App, instance: str, last: int, as_json: bool) -> None:
+def show(app: App, instance: str, last: int, decrypt: bool, as_json: bool) -> None:
     """Show one process instance: where it stands, what it waits for, what happened last.
 
-    ID may be the beginning of the id; KEY is its business key.
+    ID may be the beginning of the id; KEY is its business key. --decrypt is for the variables.
     """
     with app.connect() as conn:
         found = INSTANCE.find(conn, app.tenant, instance)
@@ -184,6 +194,9 @@ def show(app: App, instance: str, last: int, as_json: bool) -> None:
             [app.tenant, found, last],
         ).fetchall()
     history.reverse()
+    if decrypt:
+        for place in (state["instance"], *state["scopes"]):
+            place["variables"] = app.unseal(place["variables"] or {})
     if as_json:
         emit_json({**state, "history": history})
     else:
@@ -195,6 +208,7 @@ def show(app: App, instance: str, last: int, as_json: bool) -> None:
 @variables_options
 @token_options
 @click.option("--actor", help="On whose behalf (default: the database role).")
+@decrypt_option
 @json_option
 @pass_app
 def set_variables(
@@ -205,6 +219,7 @@ def set_variables(
     node: str | None,
     token: str | None,
     actor: str | None,
+    decrypt: bool,
     as_json: bool,
 ) -> None:
     """Set variables of a running process instance by hand, for instance to mend an incident.
@@ -212,7 +227,7 @@ def set_variables(
     Only those named change; prints all variables as they are now. With --at they go where a step
     there would write them: what a sub-process or a multi-instance declares stays in it.
     """
-    given = variables_of(variables, pairs)
+    given = app.seal(variables_of(variables, pairs))
     if not given:
         raise click.UsageError("nothing to set: give --var NAME=VALUE or --variables")
     with app.connect() as conn:
@@ -221,7 +236,8 @@ def set_variables(
             conn, "set_variables", p_variables=given, p_actor=actor, p_token_id=place,
             p_process_instance_id=RUNNING.find(conn, app.tenant, instance),
         )[0]  # fmt: skip
-    emit(row["set_variables"], as_json)
+    now = row["set_variables"]
+    emit(app.unseal(now) if decrypt else now, as_json)
 
 
 @click.command()
@@ -243,7 +259,7 @@ def message(
     as_json: bool,
 ) -> None:
     """Send the message NAME with correlation key KEY to whoever waits for it, or will."""
-    payload = variables_of(variables, pairs)
+    payload = app.seal(variables_of(variables, pairs), message_id)
     with app.connect() as conn:
         try:
             row = app.call(
@@ -268,7 +284,7 @@ def signal(
     app: App, name: str, variables: str | None, pairs: tuple[str, ...], as_json: bool
 ) -> None:
     """Broadcast the signal NAME to all who wait for it now, and start what it starts."""
-    payload = variables_of(variables, pairs)
+    payload = app.seal(variables_of(variables, pairs))
     with app.connect() as conn:
         row = app.call(conn, "broadcast_signal", p_name=name, p_payload=payload)[0]
         wake_runners(conn)

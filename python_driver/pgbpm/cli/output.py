@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from pgbpm.encryption import Envelope
+
 Row = Mapping[str, Any]
 
 
@@ -61,7 +63,20 @@ def show_error(
         click.echo(f"  hint: {hint}", err=True)
 
 
+def masked(value: Any) -> Any:
+    """JSON data with ``(encrypted, key K)`` in place of each envelope."""
+    if isinstance(value, str):
+        envelope = Envelope.of(value)
+        return value if envelope is None else f"(encrypted, key {envelope.key_id})"
+    if isinstance(value, Mapping):
+        return {name: masked(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [masked(item) for item in value]
+    return value
+
+
 def _text(value: Any) -> str:
+    value = masked(value)
     if value is None:
         return "–"
     if isinstance(value, bool):

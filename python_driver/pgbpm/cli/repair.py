@@ -117,7 +117,7 @@ def skip(
     Variables given are set where the task's would be; its output mappings are not applied. With
     one token there is no need to say which.
     """
-    given = variables_of(variables, pairs)
+    given = app.seal(variables_of(variables, pairs))
     with app.connect() as conn:
         row = app.call(
             conn, "skip_node", p_token_id=find_token(app, conn, instance, node, token),

@@ -137,6 +137,7 @@ def complete(
     given = variables_of(variables, pairs)
     with app.connect() as conn:
         found = TASK.find(conn, app.tenant, task, closed=USER_TASK)
+        given = app.seal(given, found.replace("-", "").lower())
         if fencing_token is None:
             _refuse_workers_task(conn, app.tenant, found)
             rows = app.call(

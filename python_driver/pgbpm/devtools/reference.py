@@ -21,6 +21,7 @@ _ROOMS = {
     "50_work": "Work: who does it",
     "60_decision": "Decision: who allows it",
     "70_delivery": "Delivery: what leaves",
+    "75_intake": "Intake: what came in",
     "80_operation": "Operation: keeping it healthy",
     "90_access": "Access: who may",
 }

@@ -9,7 +9,7 @@ create function pg_temp.g(variadic p_path text[]) returns jsonb language sql as 
   select bpm.get_process((select i.process_instance_id from bpm.instance i where i.business_key = 'K')) #> p_path $$;
 
 select set_eq(format('select jsonb_object_keys(bpm.get_process(%L))', :'p'),
-  array['instance', 'tokens', 'tasks', 'loops', 'scopes', 'timers', 'waits', 'incidents', 'dead_letters', 'approvals', 'commands', 'more'], 'everything has its list');
+  array['instance', 'workflows', 'tokens', 'tasks', 'loops', 'scopes', 'timers', 'waits', 'incidents', 'dead_letters', 'approvals', 'commands', 'more'], 'everything has its list');
 select is(pg_temp.g('instance') - '{created_at,updated_at,process_instance_id,workflow_instance_id,started_by}'::text[],
   '{"process_code": "everything", "process_version": 1, "business_key": "K", "status": "Running", "variables": {"amount": 1200},
     "ended_at": null, "live_tokens": 1, "open_incidents": 0}', 'the instance');
@@ -59,7 +59,7 @@ select is((select h.detail ->> 'variables' from bpm.get_history(:'p') h where h.
 select throws_ok('select ' || x.call, x.code, null, x.call)
   from (values ('bpm.get_process(bpm_core.new_id())', 'BP404'), ('bpm.get_process(null)', 'BP404'), ('bpm.get_variables(bpm_core.new_id())', 'BP404'),
                ('bpm.get_history(bpm_core.new_id())', 'BP404'), ('bpm.get_process(bpm_core.new_id(), ''other'')', 'BP403'),
-               ('bpm.get_variables(bpm_core.new_id(), ''other'')', 'BP403'), ('bpm.get_history(bpm_core.new_id(), p_tenant_id => ''other'')', 'BP403'),
+               ('bpm.get_variables(bpm_core.new_id(), p_tenant_id => ''other'')', 'BP403'), ('bpm.get_history(bpm_core.new_id(), p_tenant_id => ''other'')', 'BP403'),
                ('bpm.get_history(bpm_core.new_id(), 0)', 'BP422'), ('bpm.get_history(bpm_core.new_id(), 10001)', 'BP422'),
                ('bpm.get_history(bpm_core.new_id(), null)', 'BP422')) x(call, code);
 

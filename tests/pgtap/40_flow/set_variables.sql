@@ -1,6 +1,6 @@
 -- bpm.set_variables and bpm.get_variables.
 begin;
-select plan(22);
+select plan(30);
 select bpm.deploy_bpmn(test.linear('job', 'work')) is not null as deployed \gset
 select test.start('job', '{"a": 1, "b": 2}') as p \gset
 select w.lock_version as before from bpm_core.workflow_instance w where w.id = test.workflow(:'p') \gset
@@ -14,6 +14,17 @@ select is((select w.lock_version - :before from bpm_core.workflow_instance w whe
 select is((select p.variables from bpm_core.process_instance p where p.id = :'p'), '{"a": 1, "b": 2}'::jsonb, 'what it was started with stays on record');
 select is(bpm.set_variables(:'p', '{}'), bpm.get_variables(:'p'), 'an empty patch changes nothing');
 
+-- Only if nobody was faster
+select is(bpm.set_variables(:'p', '{"a": 2}', p_expected => '{"a": 1, "c": {"x": 1}, "d": null, "nowhere": null}') ->> 'a', '2', 'as expected; missing and null are the same');
+select throws_ok(format('select bpm.set_variables(%L, ''{"a": 3, "b": 4}'', p_expected => ''{"a": 1, "b": 9, "d": null}'')', :'p'), 'BP409', 'Not as expected any more: a, b. Nothing was changed.',
+                 'not as expected: the names, never the values');
+select throws_ok(format('select bpm.set_variables(%L, ''{"a": 3}'', p_expected => ''{"nowhere": 1}'')', :'p'), 'BP409', null, 'one that is not there');
+select throws_ok(format('select bpm.set_variables(%L, ''{"a": 3}'', p_expected => ''[]'')', :'p'), 'BP422', 'p_expected must be a JSON object, not array.', 'expectations that are no object');
+select throws_ok(format('select bpm.set_variables(%L, ''{"a": 3}'', p_expected => ''null'')', :'p'), 'BP422', null, 'or JSON null');
+select is(bpm.get_variables(:'p') ->> 'a', '2', 'nothing was changed');
+select throws_ok(format('select bpm.set_variables(%L, ''{"a": 3}'', p_expected => ''{"a": 1}'', p_token_id => (select k.id from bpm_core.token k where k.workflow_instance_id = test.workflow(%L)))', :'p', :'p'), 'BP409', null, 'nor at a token');
+select is(bpm.set_variables(:'p', '{"a": 1}', p_expected => '{"a": 2.0}', p_token_id => (select k.id from bpm_core.token k where k.workflow_instance_id = test.workflow(:'p'))) ->> 'a', '1', 'where numbers are compared as numbers');
+
 -- Refused
 select throws_ok(format('select bpm.set_variables(%L, ''[]'')', :'p'), 'BP422', null, 'variables that are no object');
 select throws_ok(format('select bpm.set_variables(%L, null)', :'p'), 'BP422', null, 'none');
@@ -22,11 +33,11 @@ select throws_ok($$select bpm.set_variables('00000000-0000-7000-8000-00000000000
 select throws_ok(format('select bpm.set_variables(%L, ''{}'', p_tenant_id => ''nobody'')', :'p'), 'BP403', null, 'a tenant that is not ours');
 select throws_ok($$select bpm.get_variables('00000000-0000-7000-8000-000000000001')$$, 'BP404', null, 'nor has it variables');
 select throws_ok($$select bpm.get_variables(null)$$, 'BP404', null, 'no process, no variables');
-select throws_ok(format('select bpm.get_variables(%L, ''nobody'')', :'p'), 'BP403', null, 'another tenant''s are not ours to read');
+select throws_ok(format('select bpm.get_variables(%L, p_tenant_id => ''nobody'')', :'p'), 'BP403', null, 'another tenant''s are not ours to read');
 select bpm.create_tenant('Other', 'other') is not null as made \gset
-select throws_ok(format('select bpm.get_variables(%L, ''other'')', :'p'), 'BP404', null, 'nor are ours another tenant''s');
+select throws_ok(format('select bpm.get_variables(%L, p_tenant_id => ''other'')', :'p'), 'BP404', null, 'nor are ours another tenant''s');
 select throws_ok(format('select bpm.set_variables(%L, ''{"x": 1}'', p_tenant_id => ''other'')', :'p'), 'BP404', null, 'to read or to set');
-select is((select count(*) from bpm.get_history(:'p') h where h.kind = 'VariablesSet'), 2::bigint, 'nothing was written by them');
+select is((select count(*) from bpm.get_history(:'p') h where h.kind = 'VariablesSet'), 4::bigint, 'nothing was written by them');
 select bpm.cancel_process(:'p') is not null as cancelled \gset
 select throws_ok(format('select bpm.set_variables(%L, ''{"x": 1}'')', :'p'), 'BP409', null, 'a process that has ended');
 select is(bpm.get_variables(:'p') - '{a,b,c,d}'::text[], '{}'::jsonb, 'keeps its variables');

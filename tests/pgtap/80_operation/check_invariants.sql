@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(116);
+select plan(128);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -287,6 +287,24 @@ select test.breaks($$delete from bpm_core.inbox where kind = 'Continue'$$, '{I-2
 select test.breaks($$delete from bpm_core.multi_instance where total = 1100$$, '{I-27}', 'elements of no multi-instance');
 select test.breaks($$update bpm_core.multi_instance set visit = 7 where total = 3$$, '{I-27}', 'a multi-instance of another visit');
 select test.breaks(format($$insert into bpm_core.multi_instance (host_token_id, workflow_instance_id, visit, node_id, mode, total, created) values (bpm_core.new_id(), %L, 1, 'each', 'Parallel', 1, 1)$$, pg_temp.w('done')), '{I-12,I-27}', 'one in an instance that has ended');
+
+-- I-28: events
+select bpm.set_routing_rule('order', 'order', 'StartProcess', p_process_code => 'line'), bpm.set_routing_rule('spam', 'spam', 'Ignore');
+select bpm.accept_event('c', e, e) from unnest('{order,spam,waits}'::text[]) e;
+select bpm.run_until_idle();
+select is(test.broken(), '{}', 'all is well with events');
+select test.breaks($$delete from bpm_core.routing_decision$$, '{I-28}', 'dispatched by nobody');
+select test.breaks($$update bpm_core.event set dispatch_state = 'Pending', decided_at = null where provider_event_id = 'order'$$, '{I-28}', 'pending again');
+select test.breaks($$update bpm_core.event set dispatch_state = 'Dispatched' where provider_event_id = 'spam'$$, '{I-28}', 'ignored, but called dispatched');
+select test.breaks($$update bpm_core.routing_decision set actions = '[{"action": "Ignore"}]'$$, '{I-28}', 'dispatched, but ignored');
+select test.breaks($$update bpm_core.event set dispatch_state = 'Failed', reason = 'Error', rules_version = null where provider_event_id = 'waits'$$, '{I-28}', 'failed without a letter');
+select test.breaks($$insert into bpm_core.dead_letter (id, event_id, kind, error, created_at) select bpm_core.new_id(), id, 'Event', '"x"', now() from bpm_core.event where provider_event_id = 'waits'$$, '{I-28}', 'a letter about one that did not fail');
+select test.breaks($$update bpm_core.event set rules_version = 99 where provider_event_id = 'waits'$$, '{I-28}', 'looked at with rules to come');
+select test.breaks($$delete from bpm_core.event_process_instance$$, '{I-28}', 'started by an event that does not know');
+select test.breaks($$insert into bpm_core.event_process_instance (event_id, process_instance_id, how, at) select e.id, pg_temp.p('open'), 'Attached', now() from bpm_core.event e where e.provider_event_id = 'spam'$$,
+  '{I-28}', 'a link of an event that touched nothing');
+select throws_ok($$update bpm_core.event set reason = null where provider_event_id = 'waits'$$, '23514', null, 'nothing waits without a reason');
+select throws_ok($$update bpm_core.event set rules_version = null where provider_event_id = 'waits'$$, '23514', null, 'nor out of sight');
 
 select * from finish();
 rollback;

@@ -3,6 +3,7 @@
 begin;
 select test.deploy_everything() \g /dev/null
 select test.start('everything', '{"amount": 5}', 'B-1') as instance \gset
+select a.event_id as event from bpm.accept_event('c', '1', 't') a \gset
 
 -- What to pass for a type, as SQL literals: nothing, too little, too much, the wrong kind.
 create temp table bad (type text, literal text) on commit drop;
@@ -33,7 +34,12 @@ insert into good values
   ('p_task_id', (select quote_literal(t.task_id) from bpm.task t limit 1)), ('p_approval_id', quote_literal(:'instance')), ('p_incident_id', quote_literal(:'instance')),
   ('p_dead_letter_id', quote_literal(:'instance')), ('p_command_id', quote_literal(:'instance')),
   ('p_token_id', (select quote_literal(k.id) from bpm_core.token k where k.state = 'Waiting' limit 1)), ('p_node_id', '''reserve'''),
-  ('p_from_version', '1'), ('p_to_version', '1');
+  ('p_from_version', '1'), ('p_to_version', '1'), ('p_evidence_id', quote_literal(:'instance')), ('p_subject_type', '''s'''), ('p_subject_key', '''k'''), ('p_reason', '''why'''), ('p_suspended_tenant_id', '''t'''), ('p_resumed_tenant_id', '''t'''),
+  ('p_event_id', quote_literal(:'event')), ('p_event_type', '''t.*'''), ('p_action', '''Ignore'''), ('p_decision jsonb', '''{"action": "Ignore"}''');
+
+-- And what goes for any other that must be passed.
+create temp table usual (type text, literal text) on commit drop;
+insert into usual values ('text', '''x'''), ('uuid', quote_literal(:'instance')), ('jsonb', '''{}'''), ('integer', '1'), ('bigint', '1'), ('boolean', 'true'), ('interval', '''1 hour'''), ('text[]', '''{x}''');
 
 -- The SQLSTATE of calling a function so; what the call did is undone.
 create function pg_temp.outcome(p_call text) returns text language plpgsql as $$
@@ -47,9 +53,10 @@ end $$;
 create temp view calls as
 select f.name, f.parameters[b.n] as parameter, x.literal,
        format('select * from bpm.%I(%s)', f.name, (
-         select string_agg(format('%I => %s::%s', f.parameters[a.n], case when a.n = b.n then x.literal else g.literal end, f.types[a.n]), ', ' order by a.n)
+         select string_agg(format('%I => %s::%s', f.parameters[a.n], case when a.n = b.n then x.literal else coalesce(g.literal, u.literal) end, f.types[a.n]), ', ' order by a.n)
            from generate_subscripts(f.types, 1) a(n)
-           left join good g on g.name = f.parameters[a.n]
+           left join good g on g.name = f.parameters[a.n] || case when f.parameters[a.n] = 'p_decision' and f.types[a.n] = 'jsonb' then ' jsonb' else '' end
+           left join usual u on u.type = f.types[a.n]
           where a.n = b.n or g.literal is not null or a.n <= f.required)) as call
   from (select p.proname as name, p.proargnames[1 : p.pronargs] as parameters, p.pronargs - p.pronargdefaults as required,
                array(select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality t(oid, n) order by t.n) as types

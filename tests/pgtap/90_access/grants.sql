@@ -157,10 +157,11 @@ select set_eq(
     ('tenant'), ('access'),
     ('history'), ('evidence'), ('subject'), ('fact'),
     ('definition'),
-    ('instance'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
+    ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('dead_letter'),
     ('approval'),
-    ('command')$$,
+    ('command'),
+    ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
 select * from finish();
