@@ -375,6 +375,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.idempotency_key_days', 7, 3650),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -476,6 +477,56 @@ language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
+-- from 10_record/answer_key.sql
+-- Stores the answer of a call under the key it has just entered (claim_key); every repeat gets it.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.answer_key(p_tenant_id text, p_operation text, p_key text, p_response jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update bpm_core.idempotency_key k set response = p_response where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+end
+$$;
+
+-- from 10_record/claim_key.sql
+-- Enters the idempotency key of a call that creates. The first to enter it wins, also against a concurrent caller, whose end this waits for: so it comes before any
+-- other lock. Whoever wins does the work and then answers it (answer_key), in the same transaction; if that fails, the key is free again.
+-- Returns:  jsonb, the answer of the first call; null: this is the first.
+-- Raises:   BP400 a key that is empty or too long. BP409 the key was used for another request.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.claim_key(p_tenant_id text, p_operation text, p_key text, p_request_hash bytea, p_now timestamptz)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_key bpm_core.idempotency_key;
+begin
+  if length(p_key) not between 1 and 300 then
+    perform bpm_core.fail('BP400', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
+  values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
+  on conflict do nothing;
+  if found then
+    return null;
+  end if;
+  select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+  if r_key.request_hash is distinct from p_request_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), null, 'Use a fresh key, or repeat the request unchanged.');
+  end if;
+  return r_key.response;
+end
+$$;
+
 -- from 10_record/decode_variables.sql
 -- Takes the wire form off values: __var:1: + JSON becomes that JSON. Encrypted values stay as they are, opaque. Call variables_fault first.
 -- Returns:  jsonb object.
@@ -492,6 +543,22 @@ begin
     select jsonb_object_agg(v.key, case when starts_with(v.value #>> '{}', '__var:1:') then substr(v.value #>> '{}', 9)::jsonb else v.value end)
       from jsonb_each(p_variables) v);
 end
+$$;
+
+-- from 10_record/encode_variables.sql
+-- The other way round of decode_variables: every value becomes a text. Texts stay as they are, encrypted ones too; what decode_variables would take for
+-- something else, and what is no text, becomes __var:1: + JSON. Decoding gives back what was encoded.
+-- Returns:  jsonb object of texts; null of null.
+create or replace function bpm_core.encode_variables(p_variables jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(
+           jsonb_object_agg(v.key, case when jsonb_typeof(v.value) = 'string' and (v.value #>> '{}' !~ '^__[a-z]+:' or v.value #>> '{}' ~ '^__encrypted:') then v.value
+                                        else to_jsonb('__var:1:' || v.value::text) end),
+           case when p_variables is not null then '{}'::jsonb end)
+    from jsonb_each(p_variables) v
 $$;
 
 -- from 10_record/evidence_fault.sql
@@ -645,6 +712,14 @@ exception
 end
 $$;
 
+-- from 10_record/key_expiry.sql
+-- Until when an idempotency key entered now is kept.
+-- Returns:  timestamptz.
+create or replace function bpm_core.key_expiry(p_now timestamptz)
+returns timestamptz
+language sql stable
+as $$ select p_now + make_interval(days => (bpm_core.setting_value('engine.idempotency_key_days', '90'))::integer) $$;
+
 -- from 10_record/lock_evidence.sql
 -- Locks the evidence lists of several tellers speak of, as far as it is there, and finds those who speak of what nothing new may refer to: purged, or not there
 -- under the evidence_id given.
@@ -705,6 +780,40 @@ begin
         from bpm_core.subject s
        where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
          for no key update) s;
+end
+$$;
+
+-- from 10_record/maintain_keys.sql
+-- Forgets idempotency keys whose time is over, of all tenants, oldest first. Call it until done is true; two callers share the work.
+-- How long keys are kept is the setting engine.idempotency_key_days; a key keeps the time it was entered with.
+-- Returns:  one row: deleted, done (nothing expired is left), oldest_expiry (of what is left).
+-- Raises:   BP403 not admin of the tenant without a name. BP422 limit (1..100,000).
+-- Writes:   idempotency_key. Locks: what it deletes, skip locked.
+create or replace function bpm.maintain_keys(p_limit integer default 10000, p_tenant_id text default '')
+returns table (deleted integer, done boolean, oldest_expiry timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Keys are forgotten for all tenants at once; only an admin of the tenant without a name does that.', null, 'Leave p_tenant_id out.');
+  elsif p_limit is null or p_limit not between 1 and 100000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  delete from bpm_core.idempotency_key k
+   where k.ctid = any (array(
+     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+  get diagnostics deleted = row_count;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  done := coalesce(oldest_expiry > v_now, true);
+  return next;
 end
 $$;
 
@@ -865,6 +974,14 @@ as $$
                 '{"evidence": [], "facts": []}')
 $$;
 
+-- from 10_record/request_hash.sql
+-- Tells one request from another.
+-- Returns:  bytea, sha256 over the parts of the request in canonical form.
+create or replace function bpm_core.request_hash(variadic p_parts text[])
+returns bytea
+language sql stable parallel safe
+as $$ select sha256(convert_to(to_jsonb(p_parts)::text, 'UTF8')) $$;
+
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
 -- p_items: as evidence_fault takes them, but without its limit of length.
@@ -976,7 +1093,7 @@ begin
   if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if v_size > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
+      return format('Variables of %s bytes exceed the limit of %s bytes; keep large values elsewhere and refer to them (artifact://).', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -985,7 +1102,7 @@ begin
      order by v.key
      limit 1;
     if v_name is not null then
-      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
+      return format('Variable %s exceeds the limit of %s bytes for one value; keep it elsewhere and refer to it (artifact://).', v_name, v_limit);
     end if;
   end if;
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
@@ -1172,6 +1289,7 @@ create or replace function bpm_core.bpmn_elements(p_document xml)
 returns bpm_core.bpmn_element[]
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_elements bpm_core.bpmn_element[] := array[]::bpm_core.bpmn_element[];
@@ -6629,10 +6747,12 @@ $$;
 
 -- from 20_catalog/read_bpmn.sql
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
+-- XPath counts in floats; how these are spelled is a setting of the session, and so pinned.
 -- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
 create or replace function bpm_core.read_bpmn(p_xml text, out elements bpm_core.bpmn_element[], out findings bpm_core.finding[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);
@@ -9103,11 +9223,12 @@ as $$ select p_bits & p_filled = p_bits # p_bits and p_bits & ~p_filled <> p_bit
 -- Broadcasts a signal: every instance of the tenant that waits for its name now gets it, once per wait, with the next ticks, and every process with a start
 -- event for it is started. Nobody who
 -- begins to wait later does; what is to be kept for one receiver is a message (correlate_message).
--- Returns:  one row: signal_id, receivers (waits open now, and instances started).
--- Raises:   BP400 name missing or too long. BP403. BP422 payload refused. BP429 more than 100,000 receivers.
--- Writes:   signal, inbox, and the instances it starts. Locks: nothing; it never waits for an instance.
-create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_tenant_id text default '')
-returns table (signal_id uuid, receivers integer)
+-- p_idempotency_key: repeating the call with it gives the first answer and reaches nobody again.
+-- Returns:  one row: signal_id, receivers (waits open now, and instances started), is_new (false: repeated idempotency key).
+-- Raises:   BP400 name or key missing or too long. BP403. BP409 the key was used for another request. BP422 payload refused. BP429 more than 100,000 receivers.
+-- Writes:   signal, inbox, idempotency_key, and the instances it starts. Locks: the key, if there is one; it never waits for an instance.
+create or replace function bpm.broadcast_signal(p_name text, p_payload jsonb default '{}', p_idempotency_key text default null, p_tenant_id text default '')
+returns table (signal_id uuid, receivers integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -9115,6 +9236,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 set lock_timeout = '10s'
 as $$
+declare
+  v_first jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   if coalesce(length(p_name), 0) not between 1 and 300 then
@@ -9122,8 +9245,20 @@ begin
   elsif bpm_core.variables_fault(p_payload) is not null then
     perform bpm_core.fail('BP422', bpm_core.variables_fault(p_payload));
   end if;
-  return query
-  select s.id, s.receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
+  if p_idempotency_key is not null then
+    v_first := bpm_core.claim_key(p_tenant_id, 'broadcast_signal', p_idempotency_key, bpm_core.request_hash(p_name, p_payload::text), bpm_core.now());
+  end if;
+  is_new := v_first is null;
+  if is_new then
+    select s.id, s.receivers into signal_id, receivers from bpm_core.send_signal(p_tenant_id, p_name, bpm_core.decode_variables(p_payload)) s;
+    if p_idempotency_key is not null then
+      perform bpm_core.answer_key(p_tenant_id, 'broadcast_signal', p_idempotency_key, jsonb_build_object('signal_id', signal_id, 'receivers', receivers));
+    end if;
+  else
+    signal_id := (v_first ->> 'signal_id')::uuid;
+    receivers := (v_first ->> 'receivers')::integer;
+  end if;
+  return next;
 end
 $$;
 
@@ -12418,28 +12553,34 @@ $$;
 -- from 40_flow/get_variables.sql
 -- The variables of a process instance as its steps see them: those of the process, over them those of its workflow. Of a process of several workflows those of
 -- the process alone, which is what its next workflows and their start conditions see; p_workflow_instance_id names one of them, or a called one, instead.
+-- p_form: json, or text: then each value is a text in wire form, as encode_variables writes it.
 -- Returns:  jsonb object.
--- Raises:   BP403, BP404 no such process instance, or no such workflow instance in it.
-create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_tenant_id text default '')
+-- Raises:   BP400 no such form. BP403, BP404 no such process instance, or no such workflow instance in it.
+create or replace function bpm.get_variables(p_process_instance_id uuid, p_workflow_instance_id uuid default null, p_form text default 'json',
+                                              p_tenant_id text default '')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_workflows uuid[];
+  v_variables jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if p_form is null or p_form not in ('json', 'text') then
+    perform bpm_core.fail('BP400', format('p_form is json or text, not %L.', p_form));
+  end if;
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
   if p_workflow_instance_id <> all (v_workflows) then
     perform bpm_core.fail('BP404', format('There is no workflow instance %s in process instance %s.', p_workflow_instance_id, p_process_instance_id), null,
       'The view bpm.workflow lists them.');
   end if;
-  return (
-    select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
-                else coalesce(w.inputs, p.variables) || w.variables end
-      from bpm_core.process_instance p
-      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
-     where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+  select case when p_workflow_instance_id is null and p.ended_bindings is not null then p.variables
+              else coalesce(w.inputs, p.variables) || w.variables end into v_variables
+    from bpm_core.process_instance p
+    join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.id = coalesce(p_workflow_instance_id, v_workflows[1])
+   where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  return case p_form when 'text' then bpm_core.encode_variables(v_variables) else v_variables end;
 end
 $$;
 
@@ -16473,7 +16614,7 @@ begin
   select distinct on (s.idempotency_key)
          p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
          jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
-         p_now, p_now + interval '90 days'
+         p_now, bpm_core.key_expiry(p_now)
     from unnest(p_starts) s
    where s.idempotency_key is not null and s.outcome is null
    order by s.idempotency_key, s.item
@@ -23322,6 +23463,7 @@ begin
   union all select v.* from bpm_core.invariant_i_21(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
@@ -24083,7 +24225,7 @@ $$;
 
 -- from 80_operation/invariant_i_18.sql
 -- I-18: same tenant, operation, key and payload -> same answer; another payload -> conflict; concurrent callers -> one effect. What is kept of a
--- key must be able to do that: a whole hash, an answer, and the instance it speaks of.
+-- key must be able to do that: a whole hash, an answer, and the instance or signal it speaks of.
 create or replace function bpm_core.invariant_i_18(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -24094,21 +24236,25 @@ as $$
     from bpm_core.idempotency_key k
     left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
+    left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
    cross join lateral (values
      ('the request hash is no sha256', length(k.request_hash) <> 32),
-     ('the answer is missing', k.operation = 'start_process' and (k.response is null or k.instance_id is null)),
+     ('the answer is missing', k.response is null or k.operation = 'start_process' and k.instance_id is null),
      ('the answer speaks of another instance',
       k.operation = 'start_process' and k.response is not null
       and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
            or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
-     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null)) x(rule, broken)
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null),
+     ('the signal was never sent as the answer says',
+      k.operation = 'broadcast_signal' and k.response is not null
+      and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
    where k.tenant_id = p_tenant_id and x.broken
   union all
-  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance',
-           jsonb_build_object('instance_id', k.instance_id, 'keys', array_agg(k.key order by k.key)))
+  select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance or signal',
+           jsonb_build_object('instance_id', k.instance_id, 'signal_id', k.response ->> 'signal_id', 'keys', array_agg(k.key order by k.key)))
     from bpm_core.idempotency_key k
-   where k.tenant_id = p_tenant_id and k.instance_id is not null
-   group by k.tenant_id, k.operation, k.instance_id
+   where k.tenant_id = p_tenant_id and (k.instance_id is not null or k.response ? 'signal_id')
+   group by k.tenant_id, k.operation, k.instance_id, k.response ->> 'signal_id'
   having count(*) > 1
 $$;
 
@@ -24260,6 +24406,64 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+$$;
+
+-- from 80_operation/invariant_i_24.sql
+-- I-24: facts come only from accepted results or approved reviews, with provenance: the subject counts who spoke of it, the evidence came with the result or was
+-- looked at in the review, each fact supersedes the one before it once, and one per name stands.
+create or replace function bpm_core.invariant_i_24(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, x.rule,
+           jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
+    from bpm_core.fact f
+    left join bpm_core.result r on r.tenant_id = f.tenant_id and r.task_instance_id = f.task_instance_id and r.attempt = f.attempt
+    left join bpm_core.fact n on n.tenant_id = f.tenant_id and n.id = f.superseded_by
+   cross join lateral (values
+     ('its result was not accepted', f.task_instance_id is not null and r.verdict is distinct from 'Accepted' and f.review_id is null),
+     ('another worker answered than confirmed it', f.review_id is null and r.created_by is distinct from f.confirmed_by),
+     ('its evidence did not come with its result', f.review_id is null and exists (
+        select
+          from unnest(f.evidence_ids) e(id)
+          left join bpm_core.result_evidence l
+            on l.tenant_id = f.tenant_id and l.task_instance_id = f.task_instance_id and l.attempt = f.attempt and l.evidence_id = e.id
+         where l.evidence_id is null)),
+     ('superseded by a fact about something else, or an older one', f.superseded_by is not null
+        and (n.subject_id, n.name) is distinct from (f.subject_id, f.name) or n.subject_version <= f.subject_version)) x(rule, broken)
+   where f.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.superseded_by::text, 'supersedes more than one fact', jsonb_build_object('superseded', array_agg(f.id)))
+    from bpm_core.fact f
+   where f.tenant_id = p_tenant_id and f.superseded_by is not null
+   group by f.tenant_id, f.superseded_by
+  having count(*) > 1
+  union all
+  select bpm_core.violation_of('I-24', f.tenant_id, 'subject', f.subject_id::text, 'what is said of it has no last word', jsonb_build_object('name', f.name))
+    from bpm_core.fact f
+   where f.tenant_id = p_tenant_id
+   group by f.tenant_id, f.subject_id, f.name
+  having count(*) filter (where f.superseded_by is null) <> 1
+  union all
+  select bpm_core.violation_of('I-24', s.tenant_id, 'subject', s.id::text, 'its version is not the number of those who spoke of it',
+           jsonb_build_object('lock_version', s.lock_version, 'spoke', coalesce(f.spoke, 0), 'highest', f.highest))
+    from bpm_core.subject s
+    left join (select f.subject_id, count(distinct (f.task_instance_id, f.attempt, f.review_id)) as spoke, max(f.subject_version) as highest
+                 from bpm_core.fact f
+                where f.tenant_id = p_tenant_id
+                group by f.subject_id) f on f.subject_id = s.id
+   where s.tenant_id = p_tenant_id and (s.lock_version <> coalesce(f.spoke, 0) or s.lock_version <> coalesce(f.highest, 0))
+  union all
+  select bpm_core.violation_of('I-24', e.tenant_id, 'evidence', e.id::text, x.rule, jsonb_build_object('purged_at', e.purged_at, 'object_key', e.object_key))
+    from bpm_core.evidence e
+   cross join lateral (values
+     ('it is not what it is known by', e.object_key is not null and e.identity_hash <> bpm_core.evidence_identity(e.sha256, e.object_key)),
+     ('its purge was not audited', e.purged_at is not null and not exists (
+        select
+          from bpm_core.audit_event a
+         where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
+   where e.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_27.sql
@@ -26034,6 +26238,7 @@ values
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
+  ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),

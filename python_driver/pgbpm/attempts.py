@@ -15,7 +15,8 @@ from typing import Any
 
 import psycopg
 
-from pgbpm.config import EncryptionConfig, RunnerConfig
+from pgbpm.artifacts import Artifacts, TaskArtifacts
+from pgbpm.config import ArtifactsConfig, EncryptionConfig, RunnerConfig
 from pgbpm.encryption import SealedError
 from pgbpm.gateway import Claim, Gateway, Row
 from pgbpm.jsontext import NotJson, write_object
@@ -23,12 +24,12 @@ from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.sealing import Opened, Vault
-from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, TaskHandler
+from pgbpm.worker import BpmnError, Done, NonRetryable, Retry, Task, TaskHandler
 
 logger = logging.getLogger("pgbpm.runner")
 
 _LONGEST_TRACEBACK = 4000
-_PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption"}
+_PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption", "pgbpm.artifacts"}
 _LARGEST_CALL = 1000
 _BEAT_RETRY_S = 0.2
 _LAST_WORDS_S = 1.0
@@ -92,12 +93,18 @@ class Attempts:
     """Starts handlers, keeps their leases alive, hands their results on."""
 
     def __init__(
-        self, gateway: Gateway, results: Results, config: RunnerConfig, vault: Vault | None = None
+        self,
+        gateway: Gateway,
+        results: Results,
+        config: RunnerConfig,
+        vault: Vault | None = None,
+        artifacts: Artifacts | None = None,
     ) -> None:
         self._gateway = gateway
         self._results = results
         self._lease_s = config.lease_s
         self._vault = vault or Vault(EncryptionConfig())
+        self._artifacts = artifacts or Artifacts(ArtifactsConfig())
         self._threads = ThreadPoolExecutor(config.threads, thread_name_prefix="pgbpm-handler")
         self._under_way: set[Attempt] = set()
         self._beats: set[asyncio.Task[None]] = set()
@@ -114,7 +121,7 @@ class Attempts:
         """Begin work on what was claimed; the places must have been taken."""
         for row in claim.items:
             opened = self._vault.open(tenant, row["variables"] or {})
-            task = _task(row, opened)
+            task = _task(row, opened, TaskArtifacts(self._artifacts, tenant))
             lease = task.lease_until.timestamp() - claim.server_time
             attempt = Attempt(
                 tenant,
@@ -142,8 +149,10 @@ class Attempts:
     async def _run(self, attempt: Attempt) -> None:
         task = attempt.task
         try:
-            variables = await self._call(attempt.handler, task)
-            text = self._sealed(attempt, variables)
+            given = await self._call(attempt.handler, task)
+            done = given if isinstance(given, Done) else Done(given)
+            text = self._sealed(attempt, done.variables)
+            record = self._record(attempt, done)
         except BpmnError as error:
             if not self._unused(attempt):
                 self._throw(attempt, error)
@@ -155,7 +164,7 @@ class Attempts:
                 self._raised(attempt, error)
         else:
             if not self._unused(attempt):
-                self._results.complete(attempt.tenant, task, text)
+                self._results.complete(attempt.tenant, task, text, record)
 
     async def _call(self, handler: TaskHandler, task: Task) -> Any:
         if handler.is_async:
@@ -169,6 +178,24 @@ class Attempts:
         sealed, seen = self._vault.seal(attempt.tenant, variables, before=attempt.opened)
         attempt.keep_silent(seen)
         return write_object(sealed)
+
+    def _record(self, attempt: Attempt, done: Done) -> str:
+        """The evidence and facts of a handler, as JSON text; empty when there are none.
+
+        Only what is wrapped is encrypted here: a fact has no variable whose place it could take.
+        """
+        if not done.evidence and not done.facts:
+            return ""
+        told = {
+            "evidence": [dict(e) for e in done.evidence],
+            "facts": [dict(f) for f in done.facts],
+        }
+        record, seen = self._vault.seal(attempt.tenant, told)
+        attempt.keep_silent(seen)
+        values = [fact.get("value") for fact in record["facts"]]
+        if attempt.opened.redactor.data(values) != values:
+            raise SealedError("a fact holds a value that is kept encrypted; wrap it in Encrypted")
+        return write_object(record)
 
     def _unused(self, attempt: Attempt) -> bool:
         """Whether the result must be dropped because the task is not ours any more."""
@@ -357,7 +384,7 @@ def _in_thread(handler: TaskHandler, task: Task) -> Any:
         raise RuntimeError("the handler raised StopIteration") from error
 
 
-def _task(row: Row, opened: Opened) -> Task:
+def _task(row: Row, opened: Opened, artifacts: TaskArtifacts) -> Task:
     return Task(
         task_id=row["task_id"],
         process_instance_id=row["process_instance_id"],
@@ -369,6 +396,7 @@ def _task(row: Row, opened: Opened) -> Task:
         lease_until=datetime.fromisoformat(row["lease_until"]),
         variables=opened.variables,
         headers=row.get("headers") or {},
+        artifacts=artifacts,
     )
 
 

@@ -152,6 +152,15 @@ class EncryptionConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ArtifactsConfig:
+    """Stores of large values that variables only refer to; see variables.md."""
+
+    stores: tuple[str, ...] = option(
+        (), "`NAME=KIND:ADDRESS`, for instance `files=file:/var/lib/pgbpm`; the first is written to"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration; ``project_dir`` is where relative folders start."""
 
@@ -161,6 +170,7 @@ class Config:
     runner: RunnerConfig = field(default_factory=RunnerConfig)
     delivery: DeliveryConfig = field(default_factory=DeliveryConfig)
     encryption: EncryptionConfig = field(default_factory=EncryptionConfig)
+    artifacts: ArtifactsConfig = field(default_factory=ArtifactsConfig)
     project_dir: Path = field(default_factory=Path.cwd)
     file: Path | None = None
 
@@ -177,6 +187,7 @@ SECTIONS: dict[str, Any] = {
     "runner": RunnerConfig,
     "delivery": DeliveryConfig,
     "encryption": EncryptionConfig,
+    "artifacts": ArtifactsConfig,
 }
 
 

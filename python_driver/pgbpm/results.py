@@ -38,6 +38,8 @@ class Item:
     id: str
     text: str
     task: Task | None = None
+    recorded: bool = False
+    """Whether evidence or facts come with it."""
 
 
 class Results:
@@ -112,10 +114,14 @@ class Results:
 
     # -- what happened ---------------------------------------------------------------------------
 
-    def complete(self, tenant: str, task: Task, variables: str) -> None:
-        """The handler returned; ``variables`` is the JSON text of what it changes."""
-        text = f'{{{_who(task)},"variables":{variables}}}'
-        self._completes.put(tenant, Item(task.task_id, text, task))
+    def complete(self, tenant: str, task: Task, variables: str, record: str = "") -> None:
+        """The handler returned; ``variables`` is the JSON text of what it changes.
+
+        ``record``, if not empty, is that of an object with evidence and facts.
+        """
+        more = f",{record[1:-1]}" if record else ""
+        text = f'{{{_who(task)},"variables":{variables}{more}}}'
+        self._completes.put(tenant, Item(task.task_id, text, task, bool(record)))
 
     def fail(
         self,
@@ -181,6 +187,10 @@ class Results:
         logger.warning("%s of task %s: %s; not used", function, item.id, outcome)
         if outcome == "Rejected" and item.task is not None:
             self._alone(self._reject(tenant, item.task, item.text))
+        elif outcome == "Conflict" and item.recorded and item.task is not None:
+            # If the task was answered before, this changes nothing.
+            reason = "a subject has moved on, or evidence was purged"
+            self.fail(tenant, item.task, {"type": "RecordConflict", "message": reason})
 
     def _refused(self, function: str, tenant: str, item: Item, reason: str) -> None:
         """A result that can never be stored fails its task, instead of leaving it to its lease."""

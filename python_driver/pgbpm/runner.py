@@ -21,6 +21,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from pgbpm.artifacts import Artifacts
 from pgbpm.attempts import Attempts, Slots
 from pgbpm.config import Config
 from pgbpm.db import APPLICATION, AsyncConnection, AsyncPool, Database
@@ -115,7 +116,9 @@ class Runner:
         vault = Vault(self._config.encryption)
         vault.check()
         self.results = Results(self._gateway, self._repeater, runner, self._moved)
-        self._attempts = Attempts(self._gateway, self.results, runner, vault)
+        self._attempts = Attempts(
+            self._gateway, self.results, runner, vault, Artifacts(self._config.artifacts)
+        )
         self._deliverer = Deliverer(self._config.delivery, vault)
         self._send_slots = Slots(self._config.delivery.concurrency)
         self._sending: set[asyncio.Task[None]] = set()

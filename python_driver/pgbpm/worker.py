@@ -13,26 +13,28 @@
         return {"charged": True}
 
 A handler is a coroutine function, or a plain function that then runs in a thread. It gets one
-:class:`Task` and returns the variables it changes (or ``None``). It may run more than once for
-one task (a runner can die after the side effect and before its result is stored): side effects
-need ``task.task_id`` as their idempotency key.
+:class:`Task` and returns the variables it changes, ``None`` or a :class:`Done`. It may run more
+than once for one task (a runner can die after the side effect and before its result is stored):
+side effects need ``task.task_id`` as their idempotency key.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pgbpm.artifacts import ArtifactError, Artifacts, TaskArtifacts
+from pgbpm.config import ArtifactsConfig
 from pgbpm.encryption import SealedError
 from pgbpm.sealing import Encrypted
 
 __all__ = [
-    "BpmnError", "Encrypted", "LeaseState", "NonRetryable", "Retry", "SealedError", "Task",
-    "TaskHandler", "Worker",
+    "ArtifactError", "BpmnError", "Done", "Encrypted", "LeaseState", "NonRetryable", "Retry",
+    "SealedError", "Task", "TaskHandler", "Worker",
 ]  # fmt: skip
 
 Variables = dict[str, Any]
@@ -77,6 +79,22 @@ class NonRetryable(Exception):
     """Raised by a handler: no further attempt can succeed. The task fails with a dead letter."""
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a handler may return instead of variables: those, and what goes into the record.
+
+    ``evidence``: objects kept elsewhere, ``{"object_key", "sha256" (hex), "mime", "size_bytes",
+    "occurred_at"}`` or ``{"evidence_id"}``. ``facts``: ``{"subject_type", "subject_key", "name",
+    "value", "evidence": [places in evidence, from 0], "expected_version"}``. Stored together with
+    the result, or not at all: see docs/record.md. A subject that has moved on meanwhile fails the
+    attempt, which is then tried again.
+    """
+
+    variables: Mapping[str, Any] | None = field(default=None, repr=False)
+    evidence: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    facts: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+
 class LeaseState:
     """What the runner knows of a lease; shared with the thread of the handler."""
 
@@ -106,6 +124,11 @@ class Task:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     """What the drawing tells the worker: task headers, extension properties, the decision of a
     business rule task, the script of a script task."""
+    artifacts: TaskArtifacts = field(
+        default=TaskArtifacts(Artifacts(ArtifactsConfig()), ""), repr=False, compare=False
+    )
+    """Large values by reference: ``put(bytes)`` gives a text to return as a variable,
+    ``get(text)`` the bytes."""
     lease: LeaseState = field(default_factory=LeaseState, repr=False, compare=False)
 
     @property

@@ -11,6 +11,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.idempotency_key_days', 7, 3650),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),

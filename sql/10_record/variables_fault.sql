@@ -18,7 +18,7 @@ begin
   if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if v_size > v_limit then
-      return format('Variables of %s bytes exceed the limit of %s bytes.', v_size, v_limit);
+      return format('Variables of %s bytes exceed the limit of %s bytes; keep large values elsewhere and refer to them (artifact://).', v_size, v_limit);
     end if;
     v_limit := (bpm_core.setting_value('engine.max_value_bytes', '262144'))::integer;
     select v.key into v_name
@@ -27,7 +27,7 @@ begin
      order by v.key
      limit 1;
     if v_name is not null then
-      return format('Variable %s exceeds the limit of %s bytes for one value.', v_name, v_limit);
+      return format('Variable %s exceeds the limit of %s bytes for one value; keep it elsewhere and refer to it (artifact://).', v_name, v_limit);
     end if;
   end if;
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then

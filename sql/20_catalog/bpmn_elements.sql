@@ -7,6 +7,7 @@ create or replace function bpm_core.bpmn_elements(p_document xml)
 returns bpm_core.bpmn_element[]
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_elements bpm_core.bpmn_element[] := array[]::bpm_core.bpmn_element[];

@@ -1,8 +1,10 @@
 -- The reader: BPMN text to element rows. Knows XML, not BPMN; a server without libxml can be fed the same rows by the driver.
+-- XPath counts in floats; how these are spelled is a setting of the session, and so pinned.
 -- Returns:  elements, or one fault (TooLarge, InvalidXml) in findings and no elements.
 create or replace function bpm_core.read_bpmn(p_xml text, out elements bpm_core.bpmn_element[], out findings bpm_core.finding[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_fault   bpm_core.finding := bpm_core.bpmn_text_fault(p_xml);

@@ -15,7 +15,7 @@ begin
   select distinct on (s.idempotency_key)
          p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
          jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
-         p_now, p_now + interval '90 days'
+         p_now, bpm_core.key_expiry(p_now)
     from unnest(p_starts) s
    where s.idempotency_key is not null and s.outcome is null
    order by s.idempotency_key, s.item

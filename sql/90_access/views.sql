@@ -69,6 +69,7 @@ values
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('grant_access', false, false, false),
+  ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),

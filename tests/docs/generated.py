@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from pgbpm import cli, config
+from pgbpm.devtools import pictures
 from tests.docs.blocks import CHECKOUT
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.S)
@@ -89,10 +90,12 @@ def _context(command: click.Command, name: str, parent: click.Context | None) ->
 
 
 def main() -> None:
-    """Write the parts anew."""
+    """Write the parts anew, and the page with the pictures."""
     for page in PAGES:
         page.write_text(with_parts(page), encoding="utf-8")
         print(f"wrote {page.relative_to(CHECKOUT)}")
+    pictures.write()
+    print("wrote docs/reference/schema.md")
 
 
 if __name__ == "__main__":

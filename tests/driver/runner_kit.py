@@ -18,7 +18,14 @@ from typing import Any
 
 from tests.support.database import TestDatabase
 
-from pgbpm.config import Config, DatabaseConfig, DeliveryConfig, EncryptionConfig, RunnerConfig
+from pgbpm.config import (
+    ArtifactsConfig,
+    Config,
+    DatabaseConfig,
+    DeliveryConfig,
+    EncryptionConfig,
+    RunnerConfig,
+)
 from pgbpm.db import Database
 from pgbpm.runner import Runner
 from pgbpm.worker import Worker
@@ -111,6 +118,7 @@ def make_runner(
     max_connections: int = 10,
     delivery: DeliveryConfig | None = None,
     encryption: EncryptionConfig | None = None,
+    artifacts: ArtifactsConfig | None = None,
     **settings: Any,
 ) -> Runner:
     """A runner for a test's database; ``settings`` are those of ``RunnerConfig``."""
@@ -120,6 +128,7 @@ def make_runner(
         runner=dataclasses.replace(RunnerConfig(idle_grace_s=3.0, poll_max_ms=100), **settings),
         delivery=delivery or DeliveryConfig(allow_private_addresses=True),
         encryption=encryption or EncryptionConfig(),
+        artifacts=artifacts or ArtifactsConfig(),
     )
     return Runner(
         Database(address, config), worker, until_idle=until_idle, tenants=tenants, name=name

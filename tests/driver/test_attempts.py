@@ -49,7 +49,7 @@ class FakeResults(Results):
         self.failed: list[dict[str, Any]] = []
         self.released: list[str] = []
 
-    def complete(self, tenant: str, task: Task, variables: str) -> None:
+    def complete(self, tenant: str, task: Task, variables: str, record: str = "") -> None:
         self.completed.append(task.task_id)
 
     def fail(self, tenant: str, task: Task, error: dict[str, Any], **how: Any) -> None:

@@ -116,6 +116,20 @@ def test_maintain_keeps_partitions(empty_database: str) -> None:
     assert {row["action"] for row in rows} == {"Present"}
 
 
+def test_maintain_forgets_expired_keys(empty_database: str) -> None:
+    run(empty_database, "migrate")
+    with TestDatabase(empty_database).connect() as conn:
+        conn.execute(
+            "insert into bpm_core.idempotency_key"
+            " (operation, key, request_hash, response, created_at, expires_at)"
+            " select 'broadcast_signal', n.n::text, sha256(''), '{}', now(),"
+            "   now() + case when n.n <= 3 then -1 else 1 end * interval '1 day'"
+            "  from generate_series(1, 5) n(n)"
+        )
+    result = run(empty_database, "maintain", "--json")
+    assert answer(result)[-1] == {"partition": "idempotency_key", "action": "Forgot 3"}
+
+
 def test_a_server_started_by_nobody(tmp_path: Path) -> None:
     nowhere = f"postgresql://postgres@/bpm?host={tmp_path}"
     result = run(nowhere, "status")

@@ -369,6 +369,53 @@ def test_rotation(fresh_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+CALLING = f"""{HEAD}<process id="calling" isExecutable="true"><startEvent id="start"/>
+  <callActivity id="call" calledElement="scoped"/><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="call"/>
+  <sequenceFlow id="f2" sourceRef="call" targetRef="end"/></process></definitions>"""
+
+
+@pytest.mark.usefixtures("keys")
+def test_rotation_in_called_and_several_workflows(
+    fresh_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli, database = fresh_cli, fresh_cli.database
+    for xml in (SCOPED, CALLING):
+        deploy(database, xml)
+    bindings = [{"binding_key": key, "workflow": "scoped"} for key in ("one", "two")]
+    database.rows("select bpm.publish_process('several', %s::jsonb)", [json.dumps(bindings)])
+    for code in ("calling", "several"):
+        cli("start", code, "--key", code, "--var", "ssn=given", "--var", "plain=1")
+        state = cli.json("show", code)
+        for number, token in enumerate(t for t in state["tokens"] if t["node_id"] == "look"):
+            cli("set", code, "--token", token["token_id"], "--var", f"ssn=own-{number}",
+                "--var", 'card={"number": 1}')  # fmt: skip
+    monkeypatch.setenv("BPM__ENCRYPTION__ACTIVE_KEY", "k2")
+    # each process has ssn, each of the three workflows ssn, card.number, and tax_id in its scope
+    assert cli.json("keys", "rotate")["values"] == 2 + 3 * 3
+    assert cli.json("keys", "rotate")["values"] == 0
+    left = "select w.variables::text as text, w.parent_token_id from bpm.workflow w order by 1"
+    for row in database.rows(left):
+        assert ":k1:" not in row["text"]
+    several = cli.json("show", "several")["instance"]["process_instance_id"]
+    seen = []
+    for row in database.rows(
+        "select w.workflow_instance_id as id from bpm.workflow w where w.process_instance_id = %s"
+        " order by 1", [several],
+    ):  # fmt: skip
+        value = database.value(
+            "select bpm.get_variables(p_process_instance_id => %s, p_workflow_instance_id => %s)",
+            [several, row["id"]],
+        )
+        seen.append(app_of(cli).unseal(value)["ssn"])
+    assert sorted(seen) == ["own-0", "own-1"]
+
+
+def app_of(cli: Cli) -> App:
+    """What a command would have now."""
+    return App(config.load(environ=os.environ))
+
+
 @pytest.mark.usefixtures("keys")
 def test_rotation_reads_again_what_somebody_changed(
     fresh_cli: Cli, monkeypatch: pytest.MonkeyPatch

@@ -28,7 +28,7 @@ from tests.support.database import TestDatabase
 
 from pgbpm.errors import MigrationError
 from pgbpm.logs import JsonLines
-from pgbpm.worker import BpmnError, NonRetryable, Retry, Task, Worker
+from pgbpm.worker import BpmnError, Done, NonRetryable, Retry, Task, Worker
 
 
 def attempts_of(database: TestDatabase, code: str) -> list[tuple[int, str]]:
@@ -103,6 +103,41 @@ def test_coroutines_and_plain_functions_complete_a_process(database: TestDatabas
     assert task.fencing_token == 1
     assert task.lease_until.tzinfo is not None
     assert threading.get_ident() not in threads
+
+
+def test_facts_and_evidence_come_with_the_result(database: TestDatabase) -> None:
+    publish_task(database, "weigh", backoff="10 ms")
+    deploy(database, linear("weighing", "weigh"))
+    [instance] = start(database, "weighing")
+    worker = Worker()
+
+    @worker.task("weigh")
+    def weigh(task: Task) -> Done:
+        photo = {"object_key": "scales/1.jpg", "sha256": "0" * 64}
+        fact = {"subject_type": "parcel", "subject_key": "P-1", "name": "kg", "value": [1.5, "số"]}
+        # The first attempt has not looked closely.
+        version = {"expected_version": 7} if task.attempt == 1 else {"evidence": [0]}
+        return Done({"weighed": True}, evidence=[photo], facts=[{**fact, **version}])
+
+    runner = run_until_idle(database, worker)
+
+    assert statuses(database, "weighing") == {"Completed": 1}
+    assert runner.results.counts == {"Conflict": 1, "Retrying": 1, "Completed": 1}
+    assert [error["type"] for error in errors_of(database, "weighing")] == ["RecordConflict"]
+    assert variables_of(database, instance) == {"n": 1, "weighed": True}
+    facts = database.rows("select value, attempt, cardinality(evidence_ids) as n from bpm.fact")
+    assert facts == [{"value": [1.5, "số"], "attempt": 2, "n": 1}]
+
+
+def test_facts_that_are_refused_fail_the_task_and_say_why(database: TestDatabase) -> None:
+    deploy(database, linear("forging", "forge"))
+    start(database, "forging")
+    worker = Worker()
+    worker.task("forge")(lambda task: Done(facts=[{"name": "kg"}]))
+    run_until_idle(database, worker)
+    [error] = errors_of(database, "forging")
+    assert error["type"] == "ResultRefused"
+    assert error["message"].startswith("Fact 1: ")
 
 
 def test_a_handler_gets_inputs_and_headers(database: TestDatabase) -> None:

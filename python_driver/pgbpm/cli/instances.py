@@ -278,15 +278,27 @@ def message(
 @click.command()
 @click.argument("name")
 @variables_options
+@click.option("--idempotency-key", help="Repeating the call with it reaches nobody again.")
 @json_option
 @pass_app
 def signal(
-    app: App, name: str, variables: str | None, pairs: tuple[str, ...], as_json: bool
+    app: App,
+    name: str,
+    variables: str | None,
+    pairs: tuple[str, ...],
+    idempotency_key: str | None,
+    as_json: bool,
 ) -> None:
     """Broadcast the signal NAME to all who wait for it now, and start what it starts."""
-    payload = app.seal(variables_of(variables, pairs))
+    payload = app.seal(variables_of(variables, pairs), idempotency_key)
     with app.connect() as conn:
-        row = app.call(conn, "broadcast_signal", p_name=name, p_payload=payload)[0]
+        row = app.call(
+            conn,
+            "broadcast_signal",
+            p_name=name,
+            p_payload=payload,
+            p_idempotency_key=idempotency_key,
+        )[0]
         wake_runners(conn)
     emit(row, as_json)
 

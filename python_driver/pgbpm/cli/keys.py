@@ -28,6 +28,11 @@ _PAGE = """
      where i.tenant_id = %s and i.process_instance_id > %s and i.status in ('Running', 'Suspended')
      order by i.process_instance_id limit %s
 """
+_WORKFLOWS = """
+    select w.workflow_instance_id::text as id, w.variables
+      from bpm.workflow w
+     where w.tenant_id = %s and w.process_instance_id = %s and w.status in ('Running', 'Suspended')
+"""
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -146,8 +151,9 @@ def _renew_now(
     state: Row = app.call(conn, "get_process", p_process_instance_id=instance)[0]["get_process"]
     if state["instance"]["status"] not in {"Running", "Suspended"}:
         return 0
+    workflows = conn.execute(_WORKFLOWS, [app.tenant, instance]).fetchall()
     values = 0
-    for token, variables in _places(state):
+    for token, variables in _places(state, workflows):
         old = {name: value for name, value in variables.items() if _stale(value, vault.active)}
         if not old:
             continue
@@ -167,8 +173,9 @@ def _renew_now(
     return values
 
 
-def _places(state: Row) -> Iterator[tuple[str | None, Row]]:
-    """Where variables are declared: the process, then each open scope, reached by its host.
+def _places(state: Row, workflows: list[Row]) -> Iterator[tuple[str | None, Row]]:
+    """Where variables are declared, and the token to reach them by: the process and its only
+    workflow, its several or called workflows, open scopes.
 
     What a called process was given ends with it, and items of a multi-instance share their host.
     """
@@ -177,6 +184,13 @@ def _places(state: Row) -> Iterator[tuple[str | None, Row]]:
     for scope in state["scopes"]:
         if hosts.count(scope["host_token_id"]) == 1:
             yield scope["host_token_id"], scope["variables"] or {}
+    for workflow in workflows:
+        of_it = [s for s in state["scopes"] if s["workflow_instance_id"] == workflow["id"]]
+        hidden = {name for scope in of_it for name in scope["variables"] or {}}
+        tokens = [t for t in state["tokens"] if t["workflow_instance_id"] == workflow["id"]]
+        if tokens and workflow["id"] != state["instance"]["workflow_instance_id"]:
+            own = workflow["variables"] or {}
+            yield tokens[0]["token_id"], {n: v for n, v in own.items() if n not in hidden}
 
 
 def _stale(value: Any, active: str) -> int:

@@ -56,9 +56,18 @@ def bundle(app: App) -> None:
 @json_option
 @pass_app
 def maintain(app: App, as_json: bool) -> None:
-    """Create the monthly partitions of history that are missing, 24 months ahead."""
+    """Upkeep: make partitions of history 24 months ahead, forget expired idempotency keys."""
     with app.connect() as conn:
-        emit(app.call(conn, "maintain_partitions"), as_json, empty="nothing to do")
+        rows = app.call(conn, "maintain_partitions")
+        forgotten = 0
+        while True:  # each call is a transaction of its own
+            keys = app.call(conn, "maintain_keys")[0]
+            forgotten += keys["deleted"]
+            if keys["done"] or not keys["deleted"]:
+                break
+        if forgotten:
+            rows.append({"partition": "idempotency_key", "action": f"Forgot {forgotten}"})
+    emit(rows, as_json, empty="nothing to do")
 
 
 COMMANDS = [migrate, bundle, maintain]

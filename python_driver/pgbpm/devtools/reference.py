@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pgbpm.resources import sql_dir
 
-_ROOMS = {
+ROOMS = {
     "00_foundation": "Foundation: settings, tenants, grants",
     "10_record": "Record: what happened",
     "20_catalog": "Catalog: what may run",
@@ -60,7 +60,7 @@ def _contract(text: str) -> str:
 
 def functions(root: Path) -> Iterator[Function]:
     """The public functions of a tree ``sql/``, in room order and then by name."""
-    for room in _ROOMS:
+    for room in ROOMS:
         for file in sorted((root / room).glob("*.sql")):
             text = file.read_text(encoding="utf-8")
             for found in _FUNCTION.finditer(text):
@@ -81,7 +81,7 @@ def page(root: Path) -> str:
     for function in functions(root):
         if function.room != room:
             room = function.room
-            parts.append(f"\n## {_ROOMS[room]}\n")
+            parts.append(f"\n## {ROOMS[room]}\n")
         parts.append(
             f"\n### {function.name}\n\n"
             f"```\n{function.signature}\n```\n\n```text\n{function.contract}\n```\n"

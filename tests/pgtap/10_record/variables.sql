@@ -1,6 +1,6 @@
 -- What maps of variables are taken, and their wire forms.
 begin;
-select plan(33);
+select plan(36);
 
 -- variables_fault
 select is(bpm_core.variables_fault(x.v), null, format('%s is fine', x.v))
@@ -22,6 +22,15 @@ select matches(bpm_core.variables_fault(jsonb_build_object('a', repeat('x', 1000
 select is(bpm_core.decode_variables('{"a": 1}'), '{"a": 1}', 'plain values stay');
 select is(bpm_core.decode_variables('{"a": "__var:1:{\"b\": [2]}", "c": "x"}'), '{"a": {"b": [2]}, "c": "x"}', 'the wire form of JSON is taken off');
 select is(bpm_core.decode_variables('{"a": "__encrypted:abc"}'), '{"a": "__encrypted:abc"}', 'what is encrypted stays opaque');
+
+-- encode_variables
+select is(bpm_core.encode_variables('{"a": 1.50, "b": "x", "c": {"d": [null]}, "e": "__encrypted:abc", "f": "__var:1:2", "g": "__init__", "h": null, "i": "artifact://s/p"}'),
+  '{"a": "__var:1:1.50", "b": "x", "c": "__var:1:{\"d\": [null]}", "e": "__encrypted:abc", "f": "__var:1:\"__var:1:2\"", "g": "__init__", "h": "__var:1:null", "i": "artifact://s/p"}',
+  'every value becomes a text, and what looks like a wire form is wrapped');
+select is_empty($$
+  select x.v from (values ('{}'::jsonb), ('{"a": "__var:1:2", "b": [1, {"c": "__var:1:3"}], "c": "", "d": 1e400, "e": "__secret:x", "f": "__encrypted:x"}')) x(v)
+   where bpm_core.decode_variables(bpm_core.encode_variables(x.v)) <> x.v or bpm_core.variables_fault(bpm_core.encode_variables(x.v)) is not null$$, 'decoded it is what it was, and it is taken');
+select is(bpm_core.encode_variables(null), null, 'nothing of nothing');
 
 -- Depth: what parses where little stands on the stack must still be copied deep inside a command
 create function pg_temp.nested(p_depth integer) returns text language sql as $$ select repeat('[', p_depth) || repeat(']', p_depth) $$;

@@ -1,6 +1,6 @@
 -- bpm.set_variables and bpm.get_variables.
 begin;
-select plan(30);
+select plan(33);
 select bpm.deploy_bpmn(test.linear('job', 'work')) is not null as deployed \gset
 select test.start('job', '{"a": 1, "b": 2}') as p \gset
 select w.lock_version as before from bpm_core.workflow_instance w where w.id = test.workflow(:'p') \gset
@@ -13,6 +13,10 @@ select is((select e.actor || ' ' || e.action || ' ' || e.detail from bpm_core.au
 select is((select w.lock_version - :before from bpm_core.workflow_instance w where w.id = test.workflow(:'p')), 1, 'the instance is written once');
 select is((select p.variables from bpm_core.process_instance p where p.id = :'p'), '{"a": 1, "b": 2}'::jsonb, 'what it was started with stays on record');
 select is(bpm.set_variables(:'p', '{}'), bpm.get_variables(:'p'), 'an empty patch changes nothing');
+
+select is(bpm.get_variables(:'p', p_form => 'text'), '{"a": "__var:1:1", "b": "__var:1:3", "c": "__var:1:{\"x\": 1}", "d": "__var:1:null"}'::jsonb, 'or as texts, for those who have a map of texts');
+select is(bpm.get_variables(:'p', p_form => 'json'), bpm.get_variables(:'p'), 'json is the default');
+select throws_ok(format('select bpm.get_variables(%L, p_form => ''xml'')', :'p'), 'BP400', null, 'other forms there are none');
 
 -- Only if nobody was faster
 select is(bpm.set_variables(:'p', '{"a": 2}', p_expected => '{"a": 1, "c": {"x": 1}, "d": null, "nowhere": null}') ->> 'a', '2', 'as expected; missing and null are the same');

@@ -1,0 +1,268 @@
+"""Every call that creates: repeated in turn and at once, with the same and another payload (I-18).
+
+``CREATE`` is the list of them, and how a repeat is known. ``OTHERS`` are the calls that create
+nothing one could have twice. A public function that changes something stands in one of the two: a
+new one is missing here until somebody has thought about its repeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from tests.races import kit
+from tests.races.kit import Session
+from tests.support.database import TestDatabase
+
+CALLERS = 4
+
+
+@dataclass(frozen=True)
+class Call:
+    """One creating call, ``{n}`` in it drawn anew by each test.
+
+    ``known`` says how a repeat is known: by its "key" (another payload is BP409), by its
+    "content" (another payload is another thing), or by the "name" of what it declares (another
+    payload changes that). ``other`` is the call with another payload. ``first`` is done before.
+    """
+
+    known: str
+    sql: str
+    other: str
+    first: str = ""
+
+
+def _piece(name: str) -> str:
+    sha256 = hashlib.sha256(name.encode()).hexdigest()
+    return json.dumps([{"object_key": name + "-{n}", "sha256": sha256}]).replace("'", "''")
+
+
+def _flow(task: str) -> str:
+    return kit.process("idem{n}", f"start > {task} > end").replace("'", "''")
+
+
+CREATE: dict[str, Call] = {
+    "start_process": Call(
+        "key",
+        "select * from bpm.start_process('again', '{\"a\": 1}', p_idempotency_key => 'k{n}')",
+        "select * from bpm.start_process('again', '{\"a\": 2}', p_idempotency_key => 'k{n}')",
+    ),
+    "start_processes": Call(
+        "key",
+        'select * from bpm.start_processes(\'[{"code": "again", "idempotency_key": "s{n}"}]\')',
+        "select * from bpm.start_processes("
+        '\'[{"code": "again", "idempotency_key": "s{n}", "business_key": "B"}]\')',
+    ),
+    "restart_process": Call(
+        "key",
+        "select * from bpm.restart_process((select i.process_instance_id from bpm.instance i"
+        " where i.business_key = 'r{n}' and i.status = 'Cancelled'), p_idempotency_key => 'r{n}')",
+        "select * from bpm.restart_process((select i.process_instance_id from bpm.instance i"
+        " where i.business_key = 'r{n}' and i.status = 'Cancelled'), 'go',"
+        " p_idempotency_key => 'r{n}')",
+        "select bpm.cancel_process(s.process_instance_id)"
+        " from bpm.start_process('again', '{}', 'r{n}') s",
+    ),
+    "correlate_message": Call(
+        "key",
+        "select * from bpm.correlate_message('m', 'c', '{\"a\": 1}', p_message_id => 'm{n}')",
+        "select * from bpm.correlate_message('m', 'c', '{\"a\": 2}', p_message_id => 'm{n}')",
+    ),
+    "broadcast_signal": Call(
+        "key",
+        "select * from bpm.broadcast_signal('s', '{\"a\": 1}', p_idempotency_key => 'g{n}')",
+        "select * from bpm.broadcast_signal('s', '{\"a\": 2}', p_idempotency_key => 'g{n}')",
+    ),
+    "attach_evidence": Call(
+        "content",
+        f"select * from bpm.attach_evidence('{_piece('a')}')",
+        f"select * from bpm.attach_evidence('{_piece('b')}')",
+    ),
+    "deploy_bpmn": Call(
+        "content",
+        f"select code, version, is_new from bpm.deploy_bpmn('{_flow('a')}')",
+        f"select code, version, is_new from bpm.deploy_bpmn('{_flow('b')}')",
+    ),
+    "publish_role": Call(
+        "content",
+        "select * from bpm.publish_role('r{n}')",
+        "select * from bpm.publish_role('r{n}', '{\"responsibilities\": [\"look\"]}')",
+    ),
+    "publish_task": Call(
+        "content",
+        "select * from bpm.publish_task('t{n}')",
+        "select * from bpm.publish_task('t{n}', p_max_attempts => 7)",
+    ),
+    "publish_workflow": Call(
+        "content",
+        f"select * from bpm.publish_workflow('w{{n}}', '{_flow('a')}')",
+        f"select * from bpm.publish_workflow('w{{n}}', '{_flow('b')}')",
+    ),
+    "publish_process": Call(
+        "content",
+        "select * from bpm.publish_process('p{n}',"
+        ' \'[{"binding_key": "a", "workflow": "again"}]\')',
+        "select * from bpm.publish_process('p{n}',"
+        ' \'[{"binding_key": "b", "workflow": "again"}]\')',
+    ),
+    "create_tenant": Call(
+        "name",
+        "select * from bpm.create_tenant('One', 't{n}')",
+        "select * from bpm.create_tenant('Two', 't{n}')",
+    ),
+    "grant_access": Call(
+        "name",
+        "select * from bpm.grant_access(session_user::text, 'g{n}', 'reader')",
+        "select * from bpm.grant_access(session_user::text, 'g{n}', 'worker')",
+    ),
+    "register_destination": Call(
+        "name",
+        "select * from bpm.register_destination('d{n}', p_config => '{\"url\": \"http://a/\"}')",
+        "select * from bpm.register_destination('d{n}', p_config => '{\"url\": \"http://b/\"}')",
+    ),
+    "set_setting": Call(
+        "name",
+        "select * from bpm.set_setting('engine.loop_budget', '5{n}')",
+        "select * from bpm.set_setting('engine.loop_budget', '6{n}')",
+    ),
+}
+
+OTHERS = {
+    # work on what is there; its state, fence or version knows a repeat
+    *("apply_approval_effects", "cancel_process", "claim_commands", "claim_commands_at"),
+    *("claim_tasks", "claim_tasks_at", "claim_user_task", "complete_task", "complete_tasks"),
+    *("complete_user_task", "decide_approval", "discard_dead_letter", "extend_leases"),
+    *("fail_task", "fail_tasks", "mark_commands", "migrate_process", "migrate_processes"),
+    *("move_token", "purge_evidence", "reconcile_command", "release_tasks"),
+    *("requeue_dead_letter", "resolve_incident", "resume_process", "resume_tenant"),
+    *("revoke_access", "set_variables", "skip_node", "suspend_process", "suspend_tenant"),
+    *("throw_error", "throw_user_task_error", "unclaim_user_task"),
+    # keep time, upkeep
+    *("maintain_keys", "maintain_partitions", "run_until_idle", "tick"),
+}
+
+_drawn = iter(range(1000))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _processes(database: TestDatabase) -> None:
+    kit.deploy(database, kit.process("again", "start > go > end"))
+
+
+@pytest.fixture
+def n() -> int:
+    """A number for names that no other test uses."""
+    return next(_drawn)
+
+
+def _rows(database: TestDatabase) -> int:
+    """How many rows all tables of the engine have, but for the audit, which keeps repeats too."""
+    return int(
+        database.value(
+            "select sum((xpath('/row/n/text()', query_to_xml("
+            "         format('select count(*) as n from %s', c.oid::regclass), false, true, '')"
+            "       ))[1]::text::bigint)"
+            "  from pg_class c where c.relnamespace = 'bpm_core'::regnamespace"
+            "   and c.relkind = 'r' and c.relname <> 'audit_event'"
+        )
+    )
+
+
+def _of(sql: str, n: int) -> str:
+    return sql.replace("{n}", str(n))
+
+
+def _answer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What must be the same in every answer."""
+    return [{k: v for k, v in row.items() if k not in ("is_new", "moved")} for row in rows]
+
+
+def test_none_is_forgotten(database: TestDatabase) -> None:
+    changing = {
+        row["name"]
+        for row in database.rows(
+            "select distinct p.proname::text as name from pg_proc p"
+            " where p.pronamespace = 'bpm'::regnamespace and p.provolatile = 'v'"
+            "   and p.proname !~ '_clock$'"
+        )
+    }
+    assert changing - set(CREATE) - OTHERS == set(), "does a repeat create it twice?"
+    assert set(CREATE) | OTHERS == changing
+    assert not set(CREATE) & OTHERS
+
+
+@pytest.mark.parametrize("function", CREATE)
+def test_in_turn(database: TestDatabase, function: str, n: int) -> None:
+    """A repeat has the same answer and no effect; another payload conflicts if a key knows it."""
+    call = CREATE[function]
+    with Session(database) as caller:
+        if call.first:
+            caller.do(_of(call.first, n))
+        first = caller.do(_of(call.sql, n))
+        rows = _rows(database)
+        assert _answer(caller.do(_of(call.sql, n))) == _answer(first)
+        assert _rows(database) == rows
+        if call.known == "key":
+            if function == "start_processes":
+                assert [row["outcome"] for row in caller.do(_of(call.other, n))] == ["Conflict"]
+            else:
+                with pytest.raises(psycopg.DatabaseError) as conflict:
+                    caller.do(_of(call.other, n))
+                assert conflict.value.sqlstate == "BP409"
+            assert _rows(database) == rows
+        else:
+            other = caller.do(_of(call.other, n))
+            if call.known == "content":
+                assert _answer(other) != _answer(first)
+                assert _rows(database) > rows
+        assert _answer(caller.do(_of(call.sql, n))) == _answer(first)
+
+
+@pytest.mark.parametrize("function", CREATE)
+def test_at_once(database: TestDatabase, function: str, n: int) -> None:
+    """Callers at once wait for the first, and get its answer; there is one effect."""
+    call = CREATE[function]
+    with (
+        Session(database) as eye,
+        Session(database) as first,
+        kit.sessions(database, CALLERS) as others,
+    ):
+        if call.first:
+            first.do(_of(call.first, n))
+        first.begin()
+        answer = first.do(_of(call.sql, n))
+        running = [other.start(_of(call.sql, n)) for other in others]
+        kit.blocked(eye, others)
+        first.commit()
+        rows = _rows(database)
+        for answered in kit.settled(running):
+            assert isinstance(answered, list), answered
+            assert _answer(answered) == _answer(answer)
+            assert not any(row.get("is_new", False) for row in answered)
+        assert _rows(database) == rows
+    assert database.rows("select * from bpm.check_invariants()") == []
+
+
+def test_expired_keys(database: TestDatabase) -> None:
+    """A key counts until it is forgotten; two who forget at once share the work."""
+    sql = "select * from bpm.broadcast_signal('s', p_idempotency_key => 'old')"
+    with Session(database) as caller, Session(database) as other:
+        first = caller.one(sql)
+        caller.do(
+            "update bpm_core.idempotency_key set expires_at = now() - interval '1 day'"
+            " where key = 'old'"
+        )
+        assert caller.one(sql) == {**first, "is_new": False}
+        caller.begin()
+        assert caller.one("select * from bpm.maintain_keys()")["deleted"] == 1
+        assert other.one("select * from bpm.maintain_keys()")["deleted"] == 0
+        caller.commit()
+        assert caller.one("select deleted, done from bpm.maintain_keys()") == {
+            "deleted": 0,
+            "done": True,
+        }
+        assert caller.one(sql)["signal_id"] != first["signal_id"]
