@@ -9512,8 +9512,8 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+      from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
   if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
@@ -13559,8 +13559,8 @@ begin
   loop
     v_more := array(
       select w.id
-        from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+        from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+       where w.tenant_id = p_tenant_id and w.id <> all (v_locked));
     if cardinality(v_more) = 0 and v_wide then
       perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
       v_wide := false;
@@ -16691,8 +16691,8 @@ begin
   v_variables := bpm_core.decode_variables(p_variables);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
-    from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
+    from (select w.tenant_id, w.id, w.ends_process, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
@@ -17996,8 +17996,8 @@ begin
   end if;
   v_turning := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+      from (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status = v_from);
   update bpm_core.workflow_instance w
      set status = p_to, lock_version = w.lock_version + 1
     from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
@@ -18108,8 +18108,9 @@ declare
 begin
   v_workflows := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+      from (select w.tenant_id, w.id, w.parent_token_id, w.created_at from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id
      order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),
@@ -22030,12 +22031,16 @@ begin
          coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
          coalesce(i.message, case when e.content_hash <> i.content_hash
                                   then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
-    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    from (select p_tenant_id as tenant_id, i.*,
+                 hashtextextended(p_tenant_id || chr(31) || i.channel || chr(31) || i.session_id || chr(31) || i.provider_event_id, 7526) as key_hash
+            from unnest(v_events) i
+          offset 0) i
     left join lateral (
-      select e.id, e.content_hash, e.dispatch_state
+      select e.*
         from bpm_core.event e
-       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
-      offset 0) e on true
+       where hashtextextended(e.tenant_id || chr(31) || e.channel || chr(31) || e.session_id || chr(31) || e.provider_event_id, 7526) = i.key_hash
+      offset 0) e
+      on e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
    order by i.item;
 end
 $$;
@@ -22160,8 +22165,7 @@ as $$
 declare
   r_decision bpm_core.routing_decision;
 begin
-  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
-   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  select d.* into r_decision from bpm_core.routing_decision d where d.event_id = p_event.id and d.tenant_id is not distinct from p_event.tenant_id;
   if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
     perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
       jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),
@@ -22375,8 +22379,8 @@ begin
   end if;
   update bpm_core.dead_letter d
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
-    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
-   where d.tenant_id = l.tenant_id and d.id = l.id;
+    from (select l.tenant_id, l.id, l.state from bpm_core.dead_letter l where l.event_id = p_event.id offset 0) l
+   where l.state = 'Open' and d.tenant_id = l.tenant_id and d.id = l.id;
   perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
     jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
                        'waited_for', p_event.reason));
@@ -22466,7 +22470,7 @@ begin
          array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
          d.business_case_id, is_new
     from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
-   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id is not distinct from e.tenant_id offset 0) d;
 end
 $$;
 

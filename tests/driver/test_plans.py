@@ -22,6 +22,7 @@ import psycopg
 import pytest
 from benchmarks.history import multiply
 from benchmarks.plans import Plan, Scan, Sources, captured, condition_columns
+from psycopg.sql import SQL, Identifier
 from tests.support.database import TestDatabase
 
 from pgbpm.devtools import scratch
@@ -45,6 +46,23 @@ SELF = """
   </process>
 </definitions>
 """
+
+PLAIN = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
+  <process id="plain" isExecutable="true">
+    <startEvent id="start"/><sequenceFlow id="f" sourceRef="start" targetRef="end"/>
+    <endEvent id="end"/>
+  </process>
+</definitions>
+"""
+RULES = [
+    "select from bpm.set_routing_rule('plain', 'plain', 'StartProcess', '${payload.n > 0}',"
+    " p_process_code => 'plain', p_business_key_path => 'payload.key')",
+    "select from bpm.set_routing_rule('told', 'told', 'Correlate', p_message_name => 'begin',"
+    " p_correlation_path => 'payload.key')",
+    "select from bpm.set_routing_rule('note', 'note', 'Attach',"
+    " p_business_key_path => 'payload.of')",
+]
 
 N = 12
 COPIES = 150
@@ -136,8 +154,40 @@ PROCESS = """
 </definitions>
 """  # noqa: E501
 
+# The workflow of a process of several, with a condition it waits for beside its task.
+PART = """<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="plans">
+  <process id="parts" isExecutable="true">
+    <startEvent id="start"/>
+    <serviceTask id="part"/>
+    <boundaryEvent id="seen" attachedToRef="part" cancelActivity="false">
+      <conditionalEventDefinition><condition>${never}</condition></conditionalEventDefinition>
+    </boundaryEvent>
+    <sequenceFlow id="p1" sourceRef="start" targetRef="part"/>
+    <sequenceFlow id="p2" sourceRef="part" targetRef="end"/>
+    <sequenceFlow id="p3" sourceRef="seen" targetRef="end2"/>
+    <endEvent id="end"/><endEvent id="end2"/>
+  </process>
+</definitions>
+"""
+TRIO = json.dumps(
+    [
+        {"binding_key": "a", "workflow": "parts"},
+        {"binding_key": "b", "workflow": "parts"},
+        {"binding_key": "c", "workflow": "parts", "depends_on": ["a", "b"]},
+        {
+            "binding_key": "d",
+            "workflow": "parts",
+            "depends_on": ["c"],
+            "start_condition": "${amount > 1000}",
+        },
+    ]
+)
+
 # Tables of a few rows, which are read as the planner likes.
-SMALL = {"setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination"}
+SMALL = {
+    "setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination",
+    "routing_rule", "routing_state",
+}  # fmt: skip
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
 PREFIX = {
     "history_event_pkey": 2,
@@ -150,6 +200,7 @@ PREFIX = {
     "inclusive_flow_pkey": 2,
     "workflow_flow_pkey": 3,
     "process_workflow_binding_pkey": 2,
+    "process_workflow_binding_process_version_id_position_tenant_key": 1,
     "process_version_definition_id_version_tenant_id_key": 1,
     "workflow_node_pkey": 2,
     "workflow_node_boundary": 2,
@@ -184,12 +235,19 @@ PREFIX = {
     "outbox_unknown": 2,
     "outbox_review": 2,
     "inbox_of_target": 1,
+    "event_due": 2,
+    "event_waiting": 2,
+    "event_open_in_thread": 2,
+    "event_process_instance_pkey": 2,
+    "process_instance_of_key": 1,
+    "routing_decision_event_id_tenant_id_key": 1,
+    "dead_letter_of_event": 1,
 }
 # What the pickers walk: each must have been seen.
 PICKED = {
     "task_ready", "task_lease", "token_ready", "timer_due", "inbox_due", "message_expiry",
     "outbox_pending", "outbox_lease", "subscription_open", "message_buffered",
-    "approval_pending_effect",
+    "approval_pending_effect", "event_due", "event_waiting", "event_open_in_thread",
 }  # fmt: skip
 
 
@@ -232,6 +290,8 @@ class Drive:
             self.people(n)
         self.complete(self.claim(["close"], n))
         self.begin(keys)
+        self.intake(keys)
+        self.several(n)
         self.repair()
         self.rows("select bpm.next_due(array['work', 'close'])")
         self.rows("select bpm.apply_approval_effects(%s)", n)
@@ -258,6 +318,22 @@ class Drive:
             self.rows("select from bpm.correlate_message('begin', %s)", key)
         self.rows("select from bpm.broadcast_signal('begin-all')")
         self.tick()
+
+    def several(self, n: int) -> None:
+        """Processes of several workflows: two at once, one after both, one that is skipped."""
+        items = json.dumps([{"code": "trio", "variables": {"amount": 1}}] * n)
+        for _ in range(2):
+            started = self.rows("select process_instance_id from bpm.start_processes(%s)", items)
+            self.complete(self.claim(["part"], 2 * n))
+            self.tick()
+            self.complete(self.claim(["part"], n))
+            self.tick()
+        for call in ("suspend_process", "resume_process", "cancel_process"):
+            process = self.rows("select process_instance_id from bpm.start_process('trio')")[0][0]
+            self.complete(self.claim(["part"], 1))
+            self.rows(SQL("select from bpm.{}(%s)").format(Identifier(call)), process)
+            self.rows("select from bpm.cancel_process(%s)", process)
+        assert started
 
     def spin(self) -> None:
         """A token that hops until it is parked; the next tick goes on with it."""
@@ -350,6 +426,32 @@ class Drive:
             N, self.positions.get("tick"),
         )  # fmt: skip
 
+    def intake(self, keys: list[str]) -> None:
+        """Events: by rules, behind each other, for nobody, and decided by hand."""
+        kinds = ["plain", "told", "note", "odd", "plain"]
+        items = [
+            {
+                "channel": "c",
+                "provider_event_id": uuid.uuid4().hex,
+                "type": kinds[i % 5],
+                "payload": {"n": 1, "key": uuid.uuid4().hex, "of": keys[0]},
+                "thread_id": key if i % 3 == 0 else None,
+            }
+            for i, key in enumerate([*keys, *keys[:4]])
+        ]
+        for _ in range(2):  # the second time they are known
+            self.rows("select * from bpm.accept_events(p_items => %s)", json.dumps(items))
+        self.tick()
+        self.look("select from bpm.set_routing_rule('other', 'other', 'Ignore')")
+        self.tick()  # those that wait are looked at with the newer rules
+        odd = self.look(
+            "select event_id from bpm.event where dispatch_state = 'Pending' and reason = 'NoRule'"
+            " order by event_id desc limit 2"
+        )
+        decision = json.dumps({"action": "StartProcess", "process_code": "plain"})
+        for event in [*odd, *odd]:
+            self.rows("select * from bpm.dispatch_event(%s, %s)", event["event_id"], decision)
+
     def people(self, n: int) -> None:
         open_tasks = self.look(
             "select id from bpm_core.task_instance where state = 'Ready' and task_type = 'bpm:user'"
@@ -402,6 +504,11 @@ def prepare(database: TestDatabase) -> None:
         )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
         conn.execute("select * from bpm.deploy_bpmn(%s)", [SELF])
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [PLAIN])
+        for rule in RULES:
+            conn.execute(rule)
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [PART])
+        conn.execute("select * from bpm.publish_process('trio', %s)", [TRIO])
 
 
 def surround(database: TestDatabase) -> None:
@@ -413,7 +520,7 @@ def surround(database: TestDatabase) -> None:
     drive.work(N)
     drive.conn.close()
     multiply(database.url, COPIES)
-    for table in ("task_instance", "token", "timer", "outbox", "subscription", "message"):
+    for table in ("task_instance", "token", "timer", "outbox", "subscription", "message", "event"):
         assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
 
 
