@@ -79,6 +79,7 @@ def test_starts_while_others_publish(fresh_database: TestDatabase) -> None:
     rounds = sized(12, 100)
     done = threading.Event()
     started: list[str] = []
+    goal = [0]
 
     def start() -> None:
         with Session(fresh_database) as session:
@@ -93,7 +94,8 @@ def test_starts_while_others_publish(fresh_database: TestDatabase) -> None:
             for n in range(1, rounds):
                 publisher.do(WORKFLOW, file(str(n)))
                 assert publisher.one(PROCESS, MAIN) == {"version": n + 1, "is_new": True}
-                kit.until(lambda seen=len(started): len(started) > seen, "somebody starts")
+                goal[0] = len(started)
+                kit.until(lambda: len(started) > goal[0], "somebody starts")
     finally:
         done.set()
         for thread in starters:
