@@ -2686,38 +2686,26 @@ $$;
 
 -- from 20_catalog/destination_fault.sql
 -- What is wrong with a destination. The configuration is frozen into every command and readable by operators, so it must not carry a secret:
--- no user info in the address, no header or query parameter that looks like one.
+-- no user info in the address, no name that looks like one. What kinds of your own need, the runner that knows them checks.
 -- Returns:  text, null when nothing is.
 create or replace function bpm_core.destination_fault(p_kind text, p_config jsonb, p_secret_ref text, p_key_header text, p_receipt_path text)
 returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
-    when p_kind is distinct from 'http' then format('There is no kind of destination %L; known is http.', p_kind)
+  select coalesce(case
+    when coalesce(p_kind !~ '^[a-z][a-z0-9_.-]{0,49}$', true) then 'p_kind must be http, webhook, smtp, or the name of a kind that a runner of yours knows.'
     when jsonb_typeof(p_config) is distinct from 'object' then 'p_config must be an object.'
     when octet_length(p_config::text) > 20000 then 'p_config is longer than 20,000 bytes.'
-    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds'))
-      then format('p_config knows url, method, headers and timeout_seconds, not %s.',
-                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds')))
-    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
-      then 'url must be an http or https address, without user name, password and fragment.'
-    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
-      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
-    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
-    when p_config ? 'timeout_seconds' and (jsonb_typeof(p_config -> 'timeout_seconds') <> 'number'
-         or not p_config @? '$.timeout_seconds ? (@ > 0 && @ <= 600)') then 'timeout_seconds must be a number above 0, at most 600.'
-    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
-         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
-      then 'headers must be an object of names and one-line texts.'
-    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
-      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind in ('http', 'webhook') then bpm_core.http_fault(p_kind, p_config, p_secret_ref)
+    when p_kind = 'smtp' then bpm_core.smtp_fault(p_config)
+    when exists (select from jsonb_object_keys(p_config) k where k ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'p_config seems to carry a secret; let p_secret_ref name where the driver finds it.'
+  end, case
     when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
-  end
+  end)
 $$;
 
 -- from 20_catalog/draft_bindings.sql
@@ -4572,6 +4560,35 @@ as $$
     'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
 $$;
 
+-- from 20_catalog/http_fault.sql
+-- What is wrong with the configuration of a destination that is called over HTTP. A webhook is HTTP with a signature, so it needs a secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.http_fault(p_kind text, p_config jsonb, p_secret_ref text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds'))
+      then format('p_config knows url, method, headers, timeout_seconds and connect_timeout_seconds, not %s.',
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds')))
+    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
+      then 'url must be an http or https address, without user name, password and fragment.'
+    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
+    when bpm_core.seconds_fault(p_config) is not null then bpm_core.seconds_fault(p_config)
+    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
+         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
+      then 'headers must be an object of names and one-line texts.'
+    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind = 'webhook' and p_secret_ref is null then 'A webhook is signed: p_secret_ref must name where the driver finds the secret.'
+  end
+$$;
+
 -- from 20_catalog/implied_node.sql
 -- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
 -- something first, or the end of a path that a boundary event begins and that leads nowhere.
@@ -4949,6 +4966,30 @@ begin
   end if;
   return v_flow;
 end
+$$;
+
+-- from 20_catalog/limits_fault.sql
+-- What is wrong with a destination's probe, its bounds and its breaker.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.limits_fault(
+  p_probe_url text, p_absent_means text, p_max_concurrent integer, p_rate_limit integer, p_rate_period interval, p_breaker_threshold integer,
+  p_breaker_delay interval)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_probe_url) > 2000 or p_probe_url !~* '^https?://[^/\s@?#{]+[/?][^\s#]*$' or p_probe_url !~ '\{command_id\}'
+      then 'p_probe_url must be an http or https address with {command_id} behind the host, without user name, password and fragment.'
+    when p_probe_url ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'p_probe_url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_absent_means not in ('Unknown', 'Pending'), true) then 'p_absent_means must be Unknown or Pending.'
+    when p_max_concurrent not between 1 and 1000 then 'p_max_concurrent must be from 1 to 1000.'
+    when p_rate_limit not between 1 and 1000 then 'p_rate_limit must be from 1 to 1000.'
+    when coalesce(p_rate_period not between interval '10 milliseconds' and interval '1 day', true) then 'p_rate_period must be from 10 milliseconds to 1 day.'
+    when p_breaker_threshold not between 1 and 1000 then 'p_breaker_threshold must be from 1 to 1000.'
+    when coalesce(p_breaker_delay not between interval '1 second' and interval '1 day', true) then 'p_breaker_delay must be from 1 second to 1 day.'
+  end
 $$;
 
 -- from 20_catalog/link_session.sql
@@ -6955,6 +6996,10 @@ $$;
 -- p_key_header: the header that carries the command's id. p_key_retention: how long the receiver remembers it. p_conflict_means: what a 409
 -- says of our key (Failed: reused; Sent: already done; Pending: in progress). p_resend_allowed: it honours keys. p_server_error_safe: its
 -- 5xx mean that nothing was stored. p_receipt_path: what an answer must hold to count as a receipt.
+-- p_ordered: commands of one business key leave one after the other. p_probe_url: where GET tells whether a command arrived ({command_id} in
+-- it); p_absent_means: what 404 there proves (Unknown: nothing; Pending: it never arrived, send it). p_max_concurrent, p_rate_limit per
+-- p_rate_period: bounds on what is under way, and on how often. p_breaker_threshold: after so many failures in a row (null: never) nothing is
+-- sent for p_breaker_delay, twice as long each time, then one command to see.
 -- Returns:  text, the code.
 -- Raises:   BP400 bad code. BP422 configuration or profile refused, with the reason. BP403.
 -- Writes:   destination, audit_event.
@@ -6963,7 +7008,9 @@ create or replace function bpm.register_destination(
   p_key_retention interval default interval '24 hours', p_conflict_means text default 'Failed', p_resend_allowed boolean default false,
   p_server_error_safe boolean default false, p_receipt_path text default null, p_max_attempts integer default 10,
   p_backoff interval default interval '1 second', p_backoff_cap interval default interval '5 minutes', p_lease interval default interval '60 seconds',
-  p_ordered boolean default false, p_actor text default null, p_tenant_id text default '')
+  p_ordered boolean default false, p_actor text default null, p_probe_url text default null, p_absent_means text default 'Unknown',
+  p_max_concurrent integer default null, p_rate_limit integer default null, p_rate_period interval default interval '1 second',
+  p_breaker_threshold integer default 20, p_breaker_delay interval default interval '10 seconds', p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6981,21 +7028,27 @@ begin
   v_fault := coalesce(
     bpm_core.destination_fault(p_kind, p_config, p_secret_ref, p_key_header, p_receipt_path),
     bpm_core.profile_fault(p_key_retention, p_conflict_means, p_max_attempts, p_backoff, p_backoff_cap, p_lease),
+    bpm_core.limits_fault(p_probe_url, p_absent_means, p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay),
     case when p_resend_allowed is null or p_server_error_safe is null or p_ordered is null then 'A flag of the profile is null.' end);
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_code), 'See register_destination in the reference.');
   end if;
   insert into bpm_core.destination as d (
     tenant_id, id, code, kind, secret_ref, config, key_header, key_retention, conflict_means, resend_allowed, server_error_safe, receipt_path,
-    max_attempts, backoff, backoff_cap, lease, ordered, created_by, created_at, updated_at)
+    max_attempts, backoff, backoff_cap, lease, ordered, probe_url, absent_means, max_concurrent, rate_limit, rate_period, breaker_threshold,
+    breaker_delay, created_by, created_at, updated_at)
   values (
     p_tenant_id, bpm_core.new_id(), p_code, p_kind, p_secret_ref, p_config, p_key_header, p_key_retention, p_conflict_means, p_resend_allowed,
-    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, v_actor, v_now, v_now)
+    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, p_probe_url, p_absent_means,
+    p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay, v_actor, v_now, v_now)
   on conflict (tenant_id, code) do update
      set kind = excluded.kind, secret_ref = excluded.secret_ref, config = excluded.config, key_header = excluded.key_header,
          key_retention = excluded.key_retention, conflict_means = excluded.conflict_means, resend_allowed = excluded.resend_allowed,
          server_error_safe = excluded.server_error_safe, receipt_path = excluded.receipt_path, max_attempts = excluded.max_attempts,
-         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered, updated_at = excluded.updated_at;
+         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered,
+         probe_url = excluded.probe_url, absent_means = excluded.absent_means, max_concurrent = excluded.max_concurrent,
+         rate_limit = excluded.rate_limit, rate_period = excluded.rate_period, breaker_threshold = excluded.breaker_threshold,
+         breaker_delay = excluded.breaker_delay, updated_at = excluded.updated_at;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'RegisterDestination', 'destination', p_code, null, null,
     jsonb_build_object('kind', p_kind, 'url', p_config ->> 'url', 'resend_allowed', p_resend_allowed));
   return p_code;
@@ -7124,6 +7177,20 @@ begin
 end
 $$;
 
+-- from 20_catalog/seconds_fault.sql
+-- What is wrong with the times a destination's configuration allows.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.seconds_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(format('%s must be a number above 0, at most 600.', k.name))
+    from (values ('timeout_seconds'), ('connect_timeout_seconds')) k(name)
+   where p_config ? k.name
+     and (jsonb_typeof(p_config -> k.name) <> 'number' or not (p_config -> k.name) @? '$ ? (@ > 0 && @ <= 600)')
+$$;
+
 -- from 20_catalog/shift_time.sql
 -- A time moved by a duration, the sum or difference of two durations, or the duration between two points in time.
 -- Returns:  jsonb; null when the two do not go together, or the result is out of range.
@@ -7158,6 +7225,33 @@ begin
   end if;
   return null;
 end
+$$;
+
+-- from 20_catalog/smtp_fault.sql
+-- What is wrong with the configuration of a mail server. Who gets what can stand in the payload (to, cc, subject, text, html), too.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.smtp_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with known(name, kind) as (values
+    ('host', 'string'), ('port', 'number'), ('security', 'string'), ('user', 'string'), ('from', 'string'), ('to', 'string'), ('cc', 'string'),
+    ('subject', 'string'), ('timeout_seconds', 'number'), ('connect_timeout_seconds', 'number'))
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in (select n.name from known n))
+      then format('p_config of a mail server knows %s, not %s.', (select string_agg(n.name, ', ') from known n),
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in (select n.name from known n)))
+    when exists (select from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+      then (select min(format('%s must be a %s.', n.name, n.kind)) from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+    when coalesce(p_config ->> 'host' !~ '^[A-Za-z0-9._:-]{1,253}$', true) then 'host must be the name or address of a mail server.'
+    when p_config ? 'port' and not p_config @? '$.port ? (@ >= 1 && @ <= 65535 && @ == @.floor())' then 'port must be a whole number from 1 to 65535.'
+    when p_config ->> 'security' not in ('starttls', 'tls', 'none') then 'security must be starttls, tls or none.'
+    when coalesce(p_config ->> 'from' !~ '^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$', true) then 'from must be a mail address.'
+    when exists (select from known n where n.kind = 'string' and (p_config ->> n.name ~ '[\r\n]' or length(p_config ->> n.name) > 1000))
+      then 'Values must be one line of at most 1000 characters.'
+    else bpm_core.seconds_fault(p_config)
+  end
 $$;
 
 -- from 20_catalog/sorted_set.sql
@@ -20509,7 +20603,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now       timestamptz := bpm_core.now();
+  v_cancelled uuid[];
 begin
   with unsent as materialized (
     select o.tenant_id, o.id
@@ -20521,11 +20616,14 @@ begin
        set state = 'Cancelled', ended_at = v_now
       from unsent u
      where o.tenant_id = u.tenant_id and o.id = u.id
-    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
-         jsonb_build_object('command', c.command_id)
-    from cancelled c;
+    returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+           jsonb_build_object('command', c.command_id)
+      from cancelled c)
+  select array_agg(c.id) into v_cancelled from cancelled c;
+  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
 end
 $$;
 
@@ -20564,14 +20662,32 @@ begin
 end
 $$;
 
+-- from 70_delivery/check_why.sql
+-- The reason a person gives for what must have one.
+-- Raises:   BP422 missing, empty or over 4,000 characters.
+create or replace function bpm_core.check_why(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 4000 then
+    perform bpm_core.fail('BP422', format('A reason of 1 to 4000 characters is needed; it has %s.', coalesce(length(btrim(p_reason)), 0)),
+      jsonb_build_object('length', coalesce(length(btrim(p_reason)), 0)));
+  end if;
+end
+$$;
+
 -- from 70_delivery/claim_commands.sql
--- Hands out commands that are due to one worker, oldest first, each with a lease and a fencing token. Commit, then send, then bpm.mark_commands.
--- Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- Hands out commands that are due to one worker, oldest first per destination, each with a lease and a fencing token. Commit, then send, then
+-- bpm.mark_commands. Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- p_kinds: only to destinations of these kinds (null: all).
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Deliver".
-create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
+create or replace function bpm.claim_commands(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
 language plpgsql volatile security definer
@@ -20586,8 +20702,8 @@ begin
   return query
   select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
          c.process_instance_id, c.payload, c.payload_hash
-    from bpm_core.claim_pending_commands(p_tenant_id, p_worker, '-infinity', '00000000-0000-0000-0000-000000000000', p_limit, p_lease,
-                                         bpm_core.now()) c;
+    from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, null, bpm_core.now()) l
+   cross join lateral unnest(l.commands) c;
 end
 $$;
 
@@ -20597,9 +20713,10 @@ $$;
 -- Returns:  one row: commands jsonb (array of objects with the columns of claim_commands), positions jsonb (opaque),
 --           next_due_at (when the next command falls due; null: none known).
 -- Raises:   BP403, BP422 as claim_commands; BP400 positions that are not ours.
--- Writes:   outbox. Locks: outbox, skip locked.
+-- Writes:   as claim_commands. Locks: as claim_commands.
 create or replace function bpm.claim_commands_at(
-  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_tenant_id text default '')
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_kinds text[] default null,
+  p_tenant_id text default '')
 returns table (commands jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -20608,75 +20725,154 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_position bpm_core.pick_position;
-  r_scan     record;
-  v_claimed  bpm_core.claimed_command[];
-  v_count    integer;
+  v_now   timestamptz;
+  r_claim record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
-  v_position := bpm_core.read_position(p_positions -> 'pending');
-  select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
-  v_claimed := array(
-    select c from bpm_core.claim_pending_commands(p_tenant_id, p_worker, r_scan.from_at, r_scan.from_id, p_limit, p_lease, v_now) c);
-  v_count := cardinality(v_claimed);
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(v_claimed) c), '[]');
-  positions := jsonb_build_object('pending', to_jsonb(bpm_core.pick_end(
-    v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claimed[v_count].available_at, v_claimed[v_count].outbox_id,
-    v_count < p_limit, v_now)));
-  if v_count < p_limit then
+  select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
+  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  positions := r_claim.positions;
+  if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
   end if;
   return next;
 end
 $$;
 
--- from 70_delivery/claim_pending_commands.sql
--- The picker of commands: leases what is due behind (p_from_at, p_from_id), oldest first.
--- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
--- one whose payload is not the one that was hashed (check_invariants shows it).
--- Returns:  the commands as leased.
--- Locks:    outbox, skip locked. Never an instance row.
-create or replace function bpm_core.claim_pending_commands(
-  p_tenant_id text, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
-returns setof bpm_core.claimed_command
+-- from 70_delivery/claim_from_lanes.sql
+-- Claims commands, destination by destination, from where the positions stand: one for each, under its code, and under no code where the round
+-- goes on. A destination that is full or broken keeps nobody waiting but its own.
+-- Returns:  commands, positions.
+-- Writes:   as claim_lane.
+create or replace function bpm_core.claim_from_lanes(
+  p_tenant_id text, p_worker text, p_kinds text[], p_limit integer, p_lease interval, p_positions jsonb, p_now timestamptz,
+  out commands bpm_core.claimed_command[], out positions jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set enable_sort = off
 as $$
+declare
+  v_position bpm_core.pick_position;
+  v_claim    bpm_core.lane_claim;
+  v_count    integer;
+  v_reached  uuid;
+  r_lane     bpm_core.lane;
+  r_scan     record;
 begin
+  commands := '{}';
+  positions := coalesce(nullif(p_positions, 'null'), '{}');
+  v_reached := (bpm_core.read_position(positions -> '')).reached_id;
+  for r_lane in select l.* from bpm_core.open_lanes(p_tenant_id, p_kinds, v_reached, p_now) l loop
+    v_position := bpm_core.read_position(positions -> r_lane.code);
+    select s.* into r_scan from bpm_core.pick_start(v_position, p_now) s;
+    v_claim := bpm_core.claim_lane(p_tenant_id, r_lane, p_worker, r_scan.from_at, r_scan.from_id, p_limit - cardinality(commands), p_lease, p_now);
+    if v_claim.room > 0 then
+      v_count := cardinality(v_claim.commands);
+      positions := positions || jsonb_build_object(r_lane.code, bpm_core.pick_end(
+        v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claim.commands[v_count].available_at, v_claim.commands[v_count].outbox_id,
+        v_count < v_claim.room, p_now));
+      commands := commands || v_claim.commands;
+    end if;
+    v_reached := r_lane.destination_id;
+    exit when cardinality(commands) >= p_limit;
+  end loop;
+  positions := positions || jsonb_build_object('', jsonb_build_object('reached_id', v_reached));
+end
+$$;
+
+-- from 70_delivery/claim_lane.sql
+-- Claims commands of one destination, within its bounds. While its breaker is open and it is time to try, one command, by one caller.
+-- Returns:  lane_claim.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
+create or replace function bpm_core.claim_lane(
+  p_tenant_id text, p_lane bpm_core.lane, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns bpm_core.lane_claim
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
+  v_busy  integer[];
+  v_rated integer[];
+  v_ids   uuid[];
+begin
+  if p_lane.probing then
+    perform
+       from bpm_core.destination_gate g
+      where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id and g.state <> 'Closed' and g.probe_at <= p_now
+        for no key update skip locked;
+    v_claim.room := case when found then 1 else 0 end;
+  end if;
+  if p_lane.max_concurrent is not null and v_claim.room > 0 then
+    v_busy := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Concurrency', p_lane.max_concurrent, v_claim.room, p_now);
+    v_claim.room := cardinality(v_busy);
+  end if;
+  if p_lane.rate_limit is not null and v_claim.room > 0 then
+    v_rated := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Rate', p_lane.rate_limit, v_claim.room, p_now);
+    v_claim.room := cardinality(v_rated);
+  end if;
+  if v_claim.room = 0 then
+    return v_claim;
+  end if;
+  if p_lane.ordered then
+    v_ids := bpm_core.pick_ordered_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  else
+    v_ids := bpm_core.pick_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  end if;
+  if cardinality(v_ids) > 0 then
+    v_claim.commands := bpm_core.lease_commands(p_tenant_id, v_ids, v_busy, p_worker, p_lease, p_now);
+    perform bpm_core.fill_slots(p_tenant_id, p_lane, v_claim.commands, v_busy, v_rated, p_now);
+  end if;
+  return v_claim;
+end
+$$;
+
+-- from 70_delivery/claim_probes.sql
+-- Hands out Unknown commands whose receiver can be asked, and is to be asked now, each with a lease and a fencing token. Ask with GET at probe_url
+-- of the destination, {command_id} replaced, then bpm.mark_probes. A lease that runs out changes nothing: it is Unknown again.
+-- Without positions: few are Unknown at a time, and each is asked ever more rarely.
+-- p_kinds: only to destinations of these kinds (null: all).
+-- Returns:  one row per command, destination as in claim_commands.
+-- Raises:   BP403, BP422 as claim_commands.
+-- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+create or replace function bpm.claim_probes(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
+returns table (command_id uuid, probe integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
   return query
   with picked as materialized (
-    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+    select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id
-       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
-       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
-       and o.payload_hash = bpm_core.payload_hash(o.payload)
-     order by o.available_at, o.id
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+       and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
+     order by o.probe_at, o.id
      limit p_limit
-       for no key update skip locked),
-  leased as (
-    update bpm_core.outbox o
-       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
-           lease_until = p_now + p.lease, review_at = null
-      from picked p
-     where o.tenant_id = p.tenant_id and o.id = p.id
-    returning o.*)
-  select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
-         p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
-    from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p
-                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
-   order by l.available_at, l.id;
+       for no key update skip locked)
+  update bpm_core.outbox o
+     set state = 'Reconciling', fencing_token = o.fencing_token + 1, worker_id = p_worker, probes = o.probes + 1, probe_at = null, review_at = null,
+         lease_until = v_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval)
+    from picked p
+   where o.tenant_id = p.tenant_id and o.id = p.id
+  returning o.command_id, o.probes, o.fencing_token, o.lease_until, o.destination_code, o.destination_snapshot;
 end
 $$;
 
@@ -20692,8 +20888,29 @@ as $$
   select least(p_profile.backoff_cap, p_profile.backoff * power(2, least(greatest(p_attempt, 1) - 1, 20))) * (1 + random() / 10)
 $$;
 
+-- from 70_delivery/command_sequence.sql
+-- The sequence of an instance's commands to an ordered destination: its business key, or without one its process instance.
+-- Returns:  text.
+create or replace function bpm_core.command_sequence(p_tenant_id text, p_workflow_instance_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce('key:' || p.business_key, 'process:' || w.process_instance_id)
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     where w.tenant_id = p_tenant_id and w.id = p_workflow_instance_id);
+end
+$$;
+
 -- from 70_delivery/commands_due.sql
--- When does the next command fall due after p_after?
+-- When does the next command fall due after p_after? To a destination whose breaker is open not before it is tried; to one whose rate is used up
+-- when it is not any more.
 -- Returns:  timestamptz, null when none is planned.
 create or replace function bpm_core.commands_due(p_tenant_id text, p_after timestamptz)
 returns timestamptz
@@ -20706,12 +20923,37 @@ set enable_sort = off
 as $$
 begin
   return (
-    select o.available_at
-      from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.available_at > p_after
-     order by o.available_at
-     limit 1);
+    select min(case when g.probe_at is not null or g.state = 'Open' then greatest(g.probe_at, p_after, o.available_at)
+                    when o.available_at <= p_after then s.free_at else o.available_at end)
+      from bpm_core.destination d
+      left join lateral (select g.state, g.probe_at from bpm_core.destination_gate g where g.tenant_id = d.tenant_id and g.destination_id = d.id offset 0) g on true
+      left join lateral (
+        select min(s.free_at) as free_at
+          from bpm_core.destination_slot s
+         where s.tenant_id = d.tenant_id and s.destination_id = d.id and s.kind = 'Rate' and s.slot <= d.rate_limit and s.free_at > p_after) s
+        on d.rate_limit is not null
+     cross join lateral (
+        select o.available_at
+          from bpm_core.outbox o
+         where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = d.id and o.available_at < 'infinity'
+           and o.available_at > case when g.probe_at is not null or s.free_at is not null then '-infinity' else p_after end
+         order by o.available_at
+         limit 1) o
+     where d.tenant_id = p_tenant_id and not coalesce(g.state = 'Open' and g.probe_at is null, false));
 end
+$$;
+
+-- from 70_delivery/destination_profile.sql
+-- A destination as it is frozen into a command: address and receiver profile, without what bounds it.
+-- Returns:  jsonb.
+create or replace function bpm_core.destination_profile(p_destination bpm_core.destination)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select to_jsonb(p_destination)
+         - '{tenant_id,max_concurrent,rate_limit,rate_period,breaker_threshold,breaker_delay,created_by,created_at,updated_at}'::text[]
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
@@ -20725,7 +20967,6 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set intervalstyle = 'iso_8601'
 as $$
 declare
   v_now      timestamptz := bpm_core.now();
@@ -20734,22 +20975,23 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, d.snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot, q.sequence_key,
            v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
      cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
-      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+      left join lateral (select d.id, d.max_attempts, d.ordered, bpm_core.destination_profile(d) as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
+      left join lateral (select bpm_core.command_sequence(a.tenant_id, a.instance_id) as sequence_key where d.ordered offset 0) q on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
-      payload, payload_hash, available_at, max_attempts, created_at)
+      payload, payload_hash, available_at, max_attempts, sequence_key, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, s.sequence_key, v_now
       from sending s
      where s.destination_id is not null and s.problem is null),
   noted as (
@@ -20771,7 +21013,8 @@ end
 $$;
 
 -- from 70_delivery/expire_commands.sql
--- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown; those that were being
+-- asked for are Unknown again.
 -- Returns:  integer, how many.
 -- Writes:   as move_commands.
 create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
@@ -20784,13 +21027,48 @@ set jit = off
 as $$
 declare
   v_moves bpm_core.command_move[] := array(
-    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', case o.state when 'Sending' then 'LeaseExpired' else 'ProbeLost' end), null, null, o.attempt, null)::bpm_core.command_move
       from unnest(p_commands) i(id)
      cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
-     where o.state = 'Sending' and o.lease_until <= p_now);
+     where o.state in ('Sending', 'Reconciling') and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves);
+end
+$$;
+
+-- from 70_delivery/fill_slots.sql
+-- Notes in the slots, and in a breaker that is tried, what was claimed under their locks.
+-- Writes:   destination_slot, destination_gate.
+create or replace function bpm_core.fill_slots(
+  p_tenant_id text, p_lane bpm_core.lane, p_commands bpm_core.claimed_command[], p_busy integer[], p_rated integer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_busy is not null then
+    update bpm_core.destination_slot s
+       set free_at = c.lease_until, command_id = c.command_id
+      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
+              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
+     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+  end if;
+  if p_rated is not null then
+    update bpm_core.destination_slot s
+       set free_at = p_now + p_lane.rate_period
+      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
+     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+  end if;
+  if p_lane.probing then
+    -- Should nobody report of it, the next is tried when its lease is over.
+    update bpm_core.destination_gate g
+       set state = 'HalfOpen', probe_at = p_commands[1].lease_until, updated_at = p_now
+     where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id;
+  end if;
 end
 $$;
 
@@ -20821,6 +21099,67 @@ begin
       jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
   return v_last ->> 'state';
+end
+$$;
+
+-- from 70_delivery/first_sending_again.sql
+-- Enters the idempotency key of a sending again.
+-- Returns:  uuid, the command that the first call with this key wrote; p_new without a key or where this is the first.
+-- Raises:   BP409 the key was used for another request. BP422 the key has more than 200 characters.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.first_sending_again(p_tenant_id text, p_command_id uuid, p_reason text, p_key text, p_new uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_hash bytea := sha256(convert_to(p_command_id || ' ' || p_reason, 'UTF8'));
+  r_key  record;
+begin
+  if p_key is null then
+    return p_new;
+  elsif length(p_key) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 200 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, created_at, expires_at)
+  values (p_tenant_id, 'send_again', p_key, v_hash, jsonb_build_object('command_id', p_new), v_now, v_now + interval '90 days')
+  on conflict do nothing;
+  select k.request_hash, (k.response ->> 'command_id')::uuid as command_id into r_key
+    from bpm_core.idempotency_key k
+   where k.tenant_id = p_tenant_id and k.operation = 'send_again' and k.key = p_key;
+  if r_key.request_hash <> v_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), jsonb_build_object('key', p_key));
+  end if;
+  return r_key.command_id;
+end
+$$;
+
+-- from 70_delivery/free_slots.sql
+-- Attempts that ended give their slots back.
+-- Writes:   destination_slot.
+create or replace function bpm_core.free_slots(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with held as materialized (
+    select o.tenant_id, o.destination_id, o.slot, o.command_id
+      from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     where o.slot is not null)
+  update bpm_core.destination_slot s
+     set free_at = least(s.free_at, bpm_core.now()), command_id = null
+    from held h
+   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
+     and s.command_id = h.command_id;
 end
 $$;
 
@@ -20858,6 +21197,141 @@ begin
       state := 'Failed';
       failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
   end case;
+end
+$$;
+
+-- from 70_delivery/judge_destinations.sql
+-- What attempts say of their destinations: failures in a row open the breaker, an answer closes it. Healthy destinations are only read.
+-- Attempts told of together count as one row only if none was answered: in which order they ended is not known.
+-- A failure: nothing left, or nobody knows, or the receiver's error; not what was wrong with the one command (detail.local).
+-- Writes:   destination_gate. Locks: destination_gate, in order, last of all.
+create or replace function bpm_core.judge_destinations(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_told record;
+begin
+  for r_told in
+    with told as materialized (
+      select o.destination_id, bool_or(m.reported not in ('NotSent', 'Unknown', 'ReceiverError')) as answered, count(*)::integer as reports,
+             (array_agg(m.detail))[1] as last_error
+        from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+        join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+       where m.reported is not null and m.detail -> 'local' is distinct from 'true'
+       group by o.destination_id)
+    select t.destination_id, t.answered, case when t.answered then 0 else t.reports end as failures,
+           case when not t.answered then t.last_error end as last_error
+      from told t
+      left join lateral (select g.state, g.failures from bpm_core.destination_gate g
+                          where g.tenant_id = p_tenant_id and g.destination_id = t.destination_id offset 0) g on true
+     where not t.answered or g.failures > 0 or g.state <> 'Closed'
+     order by t.destination_id
+  loop
+    perform bpm_core.turn_gate(p_tenant_id, r_told.destination_id, r_told.failures, r_told.answered, r_told.last_error);
+  end loop;
+end
+$$;
+
+-- from 70_delivery/judge_probe.sql
+-- What a receiver's answer to a probe means for the command. One that cannot be sent any more, or whose key the receiver may have forgotten, is
+-- never Pending because it is absent, but where absence is a proof.
+-- Returns:  state; arrived (null: it is proved that it never did); failure, the incident's code when the state is Failed.
+create or replace function bpm_core.judge_probe(
+  p_seen text, p_receipt jsonb, p_command bpm_core.outbox, p_now timestamptz,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_profile jsonb := p_command.destination_snapshot;
+  v_left    boolean := p_command.attempt < p_command.max_attempts;
+begin
+  arrived := true;
+  state := 'Unknown';
+  if p_seen = 'Found' then
+    if v_profile ->> 'receipt_path' is null
+       or coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, v_profile ->> 'receipt_path')), 'null') <> 'null' then
+      state := 'Sent';
+    end if;
+  elsif p_seen = 'Absent' and v_profile ->> 'absent_means' = 'Pending' then
+    arrived := null;
+    state := (case when v_left then 'Pending' else 'Failed' end)::bpm_core.command_state;
+    failure := case when not v_left then 'DeliveryExhausted' end;
+  elsif p_seen = 'Absent' and v_left and (v_profile ->> 'resend_allowed')::boolean
+        and bpm_core.resend_until(p_command.first_sent_at, v_profile) > p_now then
+    state := 'Pending';
+  end if;
+end
+$$;
+
+-- from 70_delivery/lease_commands.sql
+-- Leases picked, locked commands to a worker.
+-- Returns:  claimed_command[], in the order of p_commands.
+-- Writes:   outbox.
+create or replace function bpm_core.lease_commands(
+  p_tenant_id text, p_commands uuid[], p_slots integer[], p_worker text, p_lease interval, p_now timestamptz)
+returns bpm_core.claimed_command[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claimed bpm_core.claimed_command[];
+begin
+  with leased as (
+    update bpm_core.outbox o
+       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval), review_at = null, probes = 0,
+           slot = p_slots[c.n]
+      from (select p_tenant_id as tenant_id, c.* from unnest(p_commands) with ordinality c(id, n) offset 0) c
+     where o.tenant_id = c.tenant_id and o.id = c.id
+    returning o.*, c.n)
+  select array_agg(row(l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot,
+                       l.task_type, p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex'))::bpm_core.claimed_command order by l.n)
+    into v_claimed
+    from leased l
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p;
+  return coalesce(v_claimed, '{}');
+end
+$$;
+
+-- from 70_delivery/lock_slots.sql
+-- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Returns:  integer[], the slots.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+create or replace function bpm_core.lock_slots(
+  p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
+  if not found then
+    insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
+    select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
+    on conflict do nothing;
+  end if;
+  return array(
+    select s.slot
+      from bpm_core.destination_slot s
+     where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot <= p_bound and s.free_at <= p_now
+     order by s.slot
+     limit p_wanted
+       for no key update skip locked);
 end
 $$;
 
@@ -20936,11 +21410,63 @@ begin
 end
 $$;
 
+-- from 70_delivery/mark_probes.sql
+-- Says what receivers answered when they were asked for commands.
+-- p_items: [{"command_id", "fencing_token", "outcome", "receipt": {…}, "detail": {…}, "retry_after_seconds": n}], at most 1,000; outcome is
+--   Found (it arrived), Absent (the receiver does not know it), Unclear (anything else).
+-- Absent proves that it never arrived only where the profile says so (absent_means), and then it is sent; where keys are honoured it is sent, too.
+-- Returns:  one row per item: item (from 1), command_id, outcome (Sent, Pending, Failed, Unknown; LeaseLost, NotFound), state.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance.
+create or replace function bpm.mark_probes(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_marks bpm_core.probe_mark[];
+  v_now   timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_marks := bpm_core.parse_probe_marks(p_items);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select o.workflow_instance_id
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
+  v_now := bpm_core.now();
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
+               null, o.attempt, o.worker_id)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
+     order by o.id, m.item));
+  -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
+  return query
+  select m.item, m.command_id,
+         case when o.id is null then 'NotFound' when o.fencing_token = m.fencing_token and o.state <> 'Reconciling' and o.probes > 0
+              then o.state::text else 'LeaseLost' end::bpm.outcome,
+         o.state::text
+    from unnest(v_marks) m
+    left join lateral (select o.id, o.fencing_token, o.state, o.probes from bpm_core.outbox o
+                        where o.tenant_id = p_tenant_id and o.command_id = m.command_id offset 0) o on true
+   order by m.item;
+end
+$$;
+
 -- from 70_delivery/move_commands.sql
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
--- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
--- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- still knows our key, or the receiver to be asked where it can be; one that is Pending again although it may have been seen carries the time after
+-- which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event, destination_slot, destination_gate; when Failed incident, dead_letter.
 create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
 returns void
 language plpgsql volatile
@@ -20955,12 +21481,13 @@ begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
-           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
-           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral (select m.state = 'Unknown' and d.probe_url is not null and o.probes < d.max_attempts as ask) p),
   moved as (
     update bpm_core.outbox o
        set state         = m.state,
@@ -20971,6 +21498,7 @@ begin
            review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
                                 when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
                                   then v_now + m.delay end,
+           probe_at      = case when m.ask then v_now + m.delay end,
            receipt       = coalesce(m.receipt, o.receipt),
            last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
            ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
@@ -20994,7 +21522,27 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.free_slots(p_tenant_id, p_moves);
+  perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
+  perform bpm_core.judge_destinations(p_tenant_id, p_moves);
 end
+$$;
+
+-- from 70_delivery/open_lanes.sql
+-- The destinations of a tenant that may be sent to now, those behind p_after first, so that every one gets its turn. At most 200.
+-- Returns:  lane rows.
+create or replace function bpm_core.open_lanes(p_tenant_id text, p_kinds text[], p_after uuid, p_now timestamptz)
+returns setof bpm_core.lane
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select d.id, d.code, d.ordered, d.max_concurrent, d.rate_limit, d.rate_period, coalesce(g.state <> 'Closed', false)
+    from bpm_core.destination d
+    left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+   where d.tenant_id = p_tenant_id and (p_kinds is null or d.kind = any (p_kinds))
+     and (g.state is null or g.state = 'Closed' or g.probe_at <= p_now)
+   order by coalesce(d.id <= p_after, false), d.id
+   limit 200
 $$;
 
 -- from 70_delivery/parse_marks.sql
@@ -21037,6 +21585,44 @@ begin
 end
 $$;
 
+-- from 70_delivery/parse_probe_marks.sql
+-- Reads the items of mark_probes.
+-- Returns:  probe_mark[], item counts from 1.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.parse_probe_marks(p_items jsonb)
+returns bpm_core.probe_mark[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcomes constant text[] := array['Found', 'Absent', 'Unclear'];
+  v_bad      bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome', nullif(i.item -> 'receipt', 'null'),
+               coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
+               case when (i.item ->> 'retry_after_seconds') is not null
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end)::bpm_core.probe_mark
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
 -- from 70_delivery/payload_hash.sql
 -- What freezes a payload: kept when the command is written, compared before every attempt.
 -- Returns:  bytea, sha256 of the payload's text in UTF-8.
@@ -21044,6 +21630,89 @@ create or replace function bpm_core.payload_hash(p_payload jsonb)
 returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_payload::text, 'UTF8')) $$;
+
+-- from 70_delivery/pick_commands.sql
+-- The picker of commands to one destination: what is due behind (p_from_at, p_from_id), oldest first.
+-- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
+-- one whose payload is not the one that was hashed (check_invariants shows it).
+-- Returns:  uuid[], locked, in order.
+-- Locks:    outbox, skip locked. Never an instance row.
+create or replace function bpm_core.pick_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select o.id
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+       and o.payload_hash = bpm_core.payload_hash(o.payload)
+     order by o.available_at, o.id
+     limit p_limit
+       for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/pick_ordered_commands.sql
+-- The picker where commands of one key leave one after the other. Of what is due, those with one of their key before them, or with one under way or
+-- of unknown fate, are put to sleep, once each; the end of that one wakes them (wake_sequences).
+-- Two statements: the first takes the keys, so that no other claim can hand out another of them; the second sees what those who held them before did.
+-- Returns:  uuid[], locked, in order.
+-- Writes:   outbox. Locks: outbox, skip locked; the keys, tried.
+create or replace function bpm_core.pick_ordered_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_found   uuid[];
+  v_blocked uuid[];
+  v_free    uuid[];
+begin
+  for i in 1 .. 20 loop
+    v_found := array(
+      select o.id
+        from bpm_core.outbox o
+       where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+         and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+         and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+         and o.payload_hash = bpm_core.payload_hash(o.payload)
+         and (o.sequence_key is null or pg_try_advisory_xact_lock(hashtextextended(p_destination_id || ' ' || o.sequence_key, 70)))
+       order by o.available_at, o.id
+       limit greatest(p_limit, 50)
+         for no key update skip locked);
+    v_blocked := array(
+      select o.id
+        from unnest(v_found) f(id)
+       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+       where exists (
+         select
+           from bpm_core.outbox x
+          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
+            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+    update bpm_core.outbox o
+       set available_at = 'infinity'
+      from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
+     where o.tenant_id = b.tenant_id and o.id = b.id;
+    v_free := array(select f.id from unnest(v_found) with ordinality f(id, n) where f.id <> all (v_blocked) order by f.n limit p_limit);
+    exit when cardinality(v_free) > 0 or cardinality(v_found) = 0;
+  end loop;
+  return v_free;
+end
+$$;
 
 -- from 70_delivery/reconcile_command.sql
 -- A person, or a probe, says what became of a command whose delivery is Unknown: Sent, Failed, Resend (the same key again, where the receiver's
@@ -21141,8 +21810,57 @@ begin
 end
 $$;
 
+-- from 70_delivery/send_again.sql
+-- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
+-- Returns:  one row: command_id (the new one), again_of, is_new.
+-- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
+--           destination is gone. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+create or replace function bpm.send_again(
+  p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (command_id uuid, again_of uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_id    uuid := bpm_core.new_id();
+  v_first uuid;
+  r_old   bpm_core.outbox;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_why(p_reason);
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no command %s.', p_command_id), jsonb_build_object('command_id', p_command_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_old.workflow_instance_id]);
+  v_first := bpm_core.first_sending_again(p_tenant_id, p_command_id, p_reason, p_idempotency_key, v_id);
+  if v_first <> v_id then
+    return query select v_first, p_command_id, false;
+    return;
+  end if;
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if r_old.state not in ('Sent', 'Failed') then
+    perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Sent or Failed can be sent again.', p_command_id, r_old.state),
+      jsonb_build_object('command_id', p_command_id, 'state', r_old.state),
+      case when r_old.state in ('Unknown', 'Reconciling', 'Manual') then 'Say what became of it with bpm.reconcile_command first.' end);
+  end if;
+  perform bpm_core.write_again(r_old, v_id, v_actor, p_reason);
+  return query select v_id, p_command_id, true;
+end
+$$;
+
 -- from 70_delivery/tick_commands.sql
--- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
+-- for. Oldest first.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
@@ -21167,7 +21885,7 @@ begin
   v_found := array(
     select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
       from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+     where o.state in ('Sending', 'Reconciling') and o.tenant_id = p_tenant_id
        and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
      order by o.lease_until, o.id
      limit p_limit);
@@ -21227,6 +21945,170 @@ begin
      order by o.review_at
      limit 1);
   return v_result;
+end
+$$;
+
+-- from 70_delivery/turn_destination.sql
+-- Opens the breaker of a destination by hand, so that nothing is sent there until a person closes it again; or closes it, whoever opened it. What is
+-- under way ends as it would. The same call again changes nothing.
+-- p_state: Open or Closed.
+-- Returns:  one row: code, state.
+-- Raises:   BP403. BP404 no such destination. BP422 no such state, reason missing or over 4,000 characters.
+-- Writes:   destination_gate, audit_event. Locks: destination_gate.
+create or replace function bpm.turn_destination(p_code text, p_state text, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (code text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_id    uuid;
+  r_gate  bpm_core.destination_gate;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(p_state not in ('Open', 'Closed'), true) then
+    perform bpm_core.fail('BP422', 'A destination is turned Open or Closed.', jsonb_build_object('state', p_state));
+  end if;
+  perform bpm_core.check_why(p_reason);
+  select d.id into v_id from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no destination %s.', p_code), jsonb_build_object('code', p_code));
+  end if;
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, v_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = v_id for no key update;
+  if r_gate.state::text <> p_state or (p_state = 'Open') <> (r_gate.held_by is not null) then
+    update bpm_core.destination_gate g
+       set state = p_state::bpm_core.breaker_state, failures = 0, openings = (p_state = 'Open')::integer,
+           opened_at = case when p_state = 'Open' then v_now end, probe_at = null, held_by = case when p_state = 'Open' then v_actor end,
+           reason = p_reason, updated_at = v_now
+     where g.tenant_id = p_tenant_id and g.destination_id = v_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'TurnDestination', 'destination', p_code, null, p_reason,
+      jsonb_build_object('from', r_gate.state, 'state', p_state));
+  end if;
+  return query select p_code, p_state;
+end
+$$;
+
+-- from 70_delivery/turn_gate.sql
+-- Counts failures of a destination (those after its last answer), and opens or closes its breaker. One that a person holds stays as it is.
+-- Writes:   destination_gate. Locks: destination_gate.
+create or replace function bpm_core.turn_gate(p_tenant_id text, p_destination_id uuid, p_failures integer, p_answered boolean, p_last_error jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_failures integer;
+  v_state    bpm_core.breaker_state;
+  v_openings integer;
+  r_gate     bpm_core.destination_gate;
+  r_profile  record;
+begin
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, p_destination_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id for no key update;
+  select d.breaker_threshold, d.breaker_delay into r_profile from bpm_core.destination d where d.tenant_id = p_tenant_id and d.id = p_destination_id;
+  v_failures := p_failures + case when p_answered then 0 else r_gate.failures end;
+  v_state := (case when r_gate.held_by is not null then 'Open'
+                  when r_gate.state = 'Closed' or p_answered
+                    then case when v_failures >= r_profile.breaker_threshold then 'Open' else 'Closed' end
+                  else 'Open' end)::bpm_core.breaker_state;
+  v_openings := case when v_state = 'Closed' then 0 when r_gate.state = v_state then r_gate.openings else r_gate.openings + 1 end;
+  update bpm_core.destination_gate g
+     set state = v_state, failures = v_failures, openings = v_openings, last_error = coalesce(p_last_error, g.last_error), updated_at = v_now,
+         opened_at = case when v_state = 'Open' then coalesce(g.opened_at, v_now) end,
+         reason = case when v_state = 'Open' then g.reason end,
+         probe_at = case when v_state = 'Closed' or g.held_by is not null then null
+                         when g.state = 'Open' then g.probe_at
+                         else v_now + least(r_profile.breaker_delay * power(2, least(v_openings - 1, 10)),
+                                            greatest(r_profile.breaker_delay, interval '10 minutes')) end
+   where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id;
+end
+$$;
+
+-- from 70_delivery/wake_sequences.sql
+-- Where commands that ended stood before others of their key, the next of each is due now.
+-- Locks before it looks: a claim that is just putting it to sleep is waited for; claims wait for nobody.
+-- Writes:   outbox.
+create or replace function bpm_core.wake_sequences(p_tenant_id text, p_ended uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys bpm_core.outbox[];
+  v_next uuid[];
+begin
+  v_keys := array(
+    select distinct on (o.destination_id, o.sequence_key) o::bpm_core.outbox
+      from (select p_tenant_id as tenant_id, e.id from unnest(p_ended) e(id) offset 0) e
+      join bpm_core.outbox o on o.tenant_id = e.tenant_id and o.id = e.id
+     where o.sequence_key is not null
+     order by o.destination_id, o.sequence_key);
+  if cardinality(v_keys) = 0 then
+    return;
+  end if;
+  v_next := array(
+    select x.id
+      from unnest(v_keys) k
+     cross join lateral (
+       select x.id
+         from bpm_core.outbox x
+        where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+        order by x.id
+        limit 1
+          for no key update) x);
+  update bpm_core.outbox o
+     set available_at = bpm_core.now()
+    from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
+   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+end
+$$;
+
+-- from 70_delivery/write_again.sql
+-- Writes the command that repeats another. The instance is locked.
+-- Raises:   BP422 the destination is gone.
+-- Writes:   outbox, history_event, audit_event.
+create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.outbox (
+    tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
+    payload, payload_hash, available_at, max_attempts, sequence_key, again_of, created_at)
+  select p_old.tenant_id, bpm_core.new_id(), p_command_id, p_old.workflow_instance_id, p_old.token_id, p_old.node_id, p_old.task_type, d.id, d.code,
+         bpm_core.destination_profile(d), p_old.payload, p_old.payload_hash, v_now, d.max_attempts,
+         case when d.ordered then coalesce(p_old.sequence_key, bpm_core.command_sequence(p_old.tenant_id, p_old.workflow_instance_id)) end,
+         p_old.command_id, v_now
+    from bpm_core.destination d
+   where d.tenant_id = p_old.tenant_id and d.code = p_old.destination_code;
+  if not found then
+    perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
+  values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
+          jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
+  perform bpm_core.write_audit(p_old.tenant_id, p_actor, 'SendAgain', 'command', p_command_id::text, null, p_reason,
+    jsonb_build_object('again_of', p_old.command_id, 'was', p_old.state));
 end
 $$;
 
@@ -22742,6 +23624,7 @@ declare
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
   v_count bigint;
+  v_open  jsonb;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -22763,6 +23646,12 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
+    from bpm_core.destination_gate g
+   cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
+   where g.tenant_id = p_tenant_id and g.state <> 'Closed';
+  return next row('destinations', v_open = '[]', false,
+    jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -23991,7 +24880,7 @@ $$;
 
 -- from 80_operation/invariant_i_23.sql
 -- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
--- still knows the key, or by a person. command_id and payload never change.
+-- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -24034,6 +24923,14 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', p_tenant_id, 'sequence', q.sequence_key, 'two of one sequence are under way',
+           jsonb_build_object('destination', q.destination_code, 'commands', q.commands))
+    from (select o.destination_code, o.sequence_key, jsonb_agg(o.command_id) as commands
+            from bpm_core.outbox o
+           where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+           group by o.destination_code, o.sequence_key
+          having count(*) > 1) q
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -24299,7 +25196,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -24333,6 +25230,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'destinations', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
+      'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -25155,7 +26055,7 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql
@@ -25875,6 +26775,9 @@ select o.tenant_id,
        o.lease_until,
        o.first_sent_at,
        case when o.state = 'Unknown' then o.review_at end as sent_again_at,
+       o.probe_at as asked_at,
+       o.sequence_key,
+       o.again_of,
        o.payload,
        encode(o.payload_hash, 'hex') as payload_hash,
        o.receipt,
@@ -25887,7 +26790,69 @@ select o.tenant_id,
   left join bpm_core.workflow_node n
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; asked_at: the receiver is asked for it then; both null: only bpm.reconcile_command moves it. available_at infinity: one of its sequence is before it. first_sent_at null: the receiver cannot have seen it.';
+
+create or replace view bpm.unknown_command with (security_barrier) as
+select o.tenant_id,
+       o.command_id,
+       o.workflow_instance_id,
+       o.node_id,
+       o.destination_code,
+       o.state::text as state,
+       o.attempt,
+       coalesce(o.last_error ->> 'error', o.last_error ->> 'reason', o.last_error ->> 'outcome', 'nobody reported') as reason,
+       o.last_error as detail,
+       case when o.state = 'Manual' then 'a person'
+            when o.state = 'Reconciling' then 'the receiver is being asked'
+            when o.probe_at is not null then 'the receiver is asked'
+            when o.review_at is not null then 'it is sent again'
+            else 'a person' end as next_step,
+       coalesce(o.probe_at, o.review_at) as next_at,
+       case when o.state <> 'Unknown' or o.probe_at is not null or o.review_at is not null then null
+            when not (o.destination_snapshot ->> 'resend_allowed')::boolean then 'the receiver does not honour keys'
+            when o.attempt >= o.max_attempts then 'no attempt is left'
+            else 'the receiver may have forgotten the key' end as why_not_again,
+       o.first_sent_at
+  from bpm_core.outbox o
+ where o.state in ('Unknown', 'Reconciling', 'Manual') and o.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.unknown_command is 'Commands of which nobody knows whether they arrived: why, and what happens next. Where next_step is a person, bpm.reconcile_command moves them.';
+
+create or replace view bpm.destination with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       d.kind,
+       d.config,
+       d.secret_ref,
+       coalesce(g.state::text, 'Closed') as state,
+       coalesce(g.failures, 0) as failures,
+       g.opened_at,
+       g.probe_at,
+       g.held_by,
+       g.reason,
+       g.last_error,
+       d.key_header,
+       d.key_retention,
+       d.conflict_means,
+       d.resend_allowed,
+       d.server_error_safe,
+       d.receipt_path,
+       d.probe_url,
+       d.absent_means,
+       d.ordered,
+       d.max_attempts,
+       d.backoff,
+       d.backoff_cap,
+       d.lease,
+       d.max_concurrent,
+       d.rate_limit,
+       d.rate_period,
+       d.breaker_threshold,
+       d.breaker_delay,
+       d.updated_at
+  from bpm_core.destination d
+  left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -26086,6 +27051,7 @@ values
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
+  ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
   ('close_case', false, true, true),
@@ -26098,6 +27064,7 @@ values
   ('fail_tasks', false, true, false),
   ('link_session', false, true, true),
   ('mark_commands', false, true, false),
+  ('mark_probes', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
@@ -26119,10 +27086,12 @@ values
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
+  ('send_again', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
+  ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('attach_identity', false, false, false),
