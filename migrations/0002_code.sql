@@ -46,7 +46,7 @@ as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::tex
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -70,6 +70,10 @@ begin
   on conflict do nothing;
   perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know tenant %L.', p_new_tenant_id), jsonb_build_object('tenant_id', p_new_tenant_id),
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -175,8 +179,8 @@ declare
     select distinct g.tenant_pattern
       from bpm_core.tenant_grant g
      where g.capability >= p_capability
-       and (g.role_name = p_role
-            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+       and (g.role_name = p_role or g.role_name = any (array(select bpm_core.roles_of(p_role)))
+            or (select r.rolsuper from pg_roles r where r.rolname = p_role::name)));
 begin
   if '%' = any (v_patterns) then
     return query select t.tenant_id from bpm_core.tenant t;
@@ -194,27 +198,57 @@ end
 $$;
 
 -- from 00_foundation/is_granted.sql
--- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
--- In PL/pgSQL because a SQL function would be planned anew with every call of every public function.
+-- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count; a superuser is a member of all.
+-- In PL/pgSQL because a SQL function would be planned anew with every call of every public function. Every step looks up by key: a server of ten thousand
+-- tenants has as many grants, and this is asked first in every call.
 -- Returns:  boolean. Each capability includes those before it: reader, worker, operator, admin.
 create or replace function bpm_core.is_granted(p_role text, p_tenant_id text, p_capability bpm_core.capability)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 begin
+  if exists (
+    select
+      from bpm_core.tenant_grant g
+     where g.role_name = p_role and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+  then
+    return true;
+  elsif exists (
+    select
+      from bpm_core.tenant_grant g
+     where g.role_name = p_role and right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1)) and g.capability >= p_capability)
+  then
+    return true;
+  elsif exists (
+    select
+      from bpm_core.roles_of(p_role) m(role_name)
+     cross join lateral (
+       select g.capability
+         from bpm_core.tenant_grant g
+        where g.role_name = m.role_name and g.tenant_pattern = p_tenant_id
+       union all
+       select g.capability
+         from bpm_core.tenant_grant g
+        where g.role_name = m.role_name and right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))
+       offset 0) g
+     where g.capability >= p_capability)
+  then
+    return true;
+  elsif not coalesce((select r.rolsuper from pg_roles r where r.rolname = p_role::name), false) then
+    return false;
+  end if;
   return exists (
            select
              from bpm_core.tenant_grant g
-            where g.role_name = p_role and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+            where g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
       or exists (
            select
              from bpm_core.tenant_grant g
-            where g.capability >= p_capability
-              and (g.tenant_pattern = p_tenant_id
-                   or (right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))))
-              and (g.role_name = p_role
-                   or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+            where right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1)) and g.capability >= p_capability);
 end
 $$;
 
@@ -318,6 +352,29 @@ begin
   perform bpm_core.write_audit(v_tenant, v_actor, 'RevokeAccess', 'role', p_role, null, null,
     jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
   return true;
+end
+$$;
+
+-- from 00_foundation/roles_of.sql
+-- The roles a role is a member of, directly or not, itself left out. In PL/pgSQL for its plan, like bpm_core.is_granted.
+-- Returns:  setof text, names. A superuser gets those it was made a member of.
+create or replace function bpm_core.roles_of(p_role text)
+returns setof text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+  with recursive member_of (oid) as (
+    select m.roleid
+      from pg_auth_members m
+     where m.member = quote_ident(p_role)::regrole
+    union
+    select m.roleid
+      from member_of o
+      join pg_auth_members m on m.member = o.oid)
+  select pg_get_userbyid(o.oid)::text
+    from member_of o;
 end
 $$;
 
@@ -2629,38 +2686,26 @@ $$;
 
 -- from 20_catalog/destination_fault.sql
 -- What is wrong with a destination. The configuration is frozen into every command and readable by operators, so it must not carry a secret:
--- no user info in the address, no header or query parameter that looks like one.
+-- no user info in the address, no name that looks like one. What kinds of your own need, the runner that knows them checks.
 -- Returns:  text, null when nothing is.
 create or replace function bpm_core.destination_fault(p_kind text, p_config jsonb, p_secret_ref text, p_key_header text, p_receipt_path text)
 returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
-    when p_kind is distinct from 'http' then format('There is no kind of destination %L; known is http.', p_kind)
+  select coalesce(case
+    when coalesce(p_kind !~ '^[a-z][a-z0-9_.-]{0,49}$', true) then 'p_kind must be http, webhook, smtp, or the name of a kind that a runner of yours knows.'
     when jsonb_typeof(p_config) is distinct from 'object' then 'p_config must be an object.'
     when octet_length(p_config::text) > 20000 then 'p_config is longer than 20,000 bytes.'
-    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds'))
-      then format('p_config knows url, method, headers and timeout_seconds, not %s.',
-                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds')))
-    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
-      then 'url must be an http or https address, without user name, password and fragment.'
-    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
-      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
-    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
-    when p_config ? 'timeout_seconds' and (jsonb_typeof(p_config -> 'timeout_seconds') <> 'number'
-         or not p_config @? '$.timeout_seconds ? (@ > 0 && @ <= 600)') then 'timeout_seconds must be a number above 0, at most 600.'
-    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
-         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
-      then 'headers must be an object of names and one-line texts.'
-    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
-      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind in ('http', 'webhook') then bpm_core.http_fault(p_kind, p_config, p_secret_ref)
+    when p_kind = 'smtp' then bpm_core.smtp_fault(p_config)
+    when exists (select from jsonb_object_keys(p_config) k where k ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'p_config seems to carry a secret; let p_secret_ref name where the driver finds it.'
+  end, case
     when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
-  end
+  end)
 $$;
 
 -- from 20_catalog/draft_bindings.sql
@@ -4515,6 +4560,35 @@ as $$
     'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
 $$;
 
+-- from 20_catalog/http_fault.sql
+-- What is wrong with the configuration of a destination that is called over HTTP. A webhook is HTTP with a signature, so it needs a secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.http_fault(p_kind text, p_config jsonb, p_secret_ref text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds'))
+      then format('p_config knows url, method, headers, timeout_seconds and connect_timeout_seconds, not %s.',
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds')))
+    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
+      then 'url must be an http or https address, without user name, password and fragment.'
+    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
+    when bpm_core.seconds_fault(p_config) is not null then bpm_core.seconds_fault(p_config)
+    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
+         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
+      then 'headers must be an object of names and one-line texts.'
+    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind = 'webhook' and p_secret_ref is null then 'A webhook is signed: p_secret_ref must name where the driver finds the secret.'
+  end
+$$;
+
 -- from 20_catalog/implied_node.sql
 -- Whether a node needs a plain node behind it (lower_graph): a fork, a choice or an inclusive split, the end of an end event that throws
 -- something first, or the end of a path that a boundary event begins and that leads nowhere.
@@ -4891,6 +4965,64 @@ begin
     v_flow.source_id := p_to;
   end if;
   return v_flow;
+end
+$$;
+
+-- from 20_catalog/limits_fault.sql
+-- What is wrong with a destination's probe, its bounds and its breaker.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.limits_fault(
+  p_probe_url text, p_absent_means text, p_max_concurrent integer, p_rate_limit integer, p_rate_period interval, p_breaker_threshold integer,
+  p_breaker_delay interval)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_probe_url) > 2000 or p_probe_url !~* '^https?://[^/\s@?#{]+[/?][^\s#]*$' or p_probe_url !~ '\{command_id\}'
+      then 'p_probe_url must be an http or https address with {command_id} behind the host, without user name, password and fragment.'
+    when p_probe_url ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'p_probe_url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_absent_means not in ('Unknown', 'Pending'), true) then 'p_absent_means must be Unknown or Pending.'
+    when p_max_concurrent not between 1 and 1000 then 'p_max_concurrent must be from 1 to 1000.'
+    when p_rate_limit not between 1 and 1000 then 'p_rate_limit must be from 1 to 1000.'
+    when coalesce(p_rate_period not between interval '10 milliseconds' and interval '1 day', true) then 'p_rate_period must be from 10 milliseconds to 1 day.'
+    when p_breaker_threshold not between 1 and 1000 then 'p_breaker_threshold must be from 1 to 1000.'
+    when coalesce(p_breaker_delay not between interval '1 second' and interval '1 day', true) then 'p_breaker_delay must be from 1 second to 1 day.'
+  end
+$$;
+
+-- from 20_catalog/link_session.sql
+-- Says which tenant a session of the host application belongs to, or changes what is known of it: what is not given falls back to nothing.
+-- Returns:  uuid, the link.
+-- Raises:   BP400 channel or session missing; one of the texts empty or too long. BP403. BP409 the host does not know this session, tenant or group (attach_identity).
+-- Writes:   session_scope_link.
+create or replace function bpm.link_session(
+  p_channel text, p_session_id text, p_group_id text default null, p_display_name text default null, p_tenant_id text default '')
+returns uuid
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_id  uuid;
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_channel), 0) not between 1 and 200 or coalesce(length(p_session_id), 0) not between 1 and 300
+     or length(p_group_id) not between 1 and 300 or length(p_display_name) > 300 then
+    perform bpm_core.fail('BP400', 'A session is named by a channel of 1 to 200 and an id of 1 to 300 characters; group and display name have at most 300.');
+  end if;
+  insert into bpm_core.session_scope_link as l (tenant_id, id, channel, session_id, group_id, display_name, created_at, updated_at)
+  values (p_tenant_id, bpm_core.new_id(), p_channel, p_session_id, p_group_id, p_display_name, v_now, v_now)
+  on conflict (tenant_id, channel, session_id) do update
+     set group_id = excluded.group_id, display_name = excluded.display_name, updated_at = excluded.updated_at
+  returning l.id into v_id;
+  return v_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know session %L of channel %L, its tenant or its group.', p_session_id, p_channel), null,
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -6864,6 +6996,10 @@ $$;
 -- p_key_header: the header that carries the command's id. p_key_retention: how long the receiver remembers it. p_conflict_means: what a 409
 -- says of our key (Failed: reused; Sent: already done; Pending: in progress). p_resend_allowed: it honours keys. p_server_error_safe: its
 -- 5xx mean that nothing was stored. p_receipt_path: what an answer must hold to count as a receipt.
+-- p_ordered: commands of one business key leave one after the other. p_probe_url: where GET tells whether a command arrived ({command_id} in
+-- it); p_absent_means: what 404 there proves (Unknown: nothing; Pending: it never arrived, send it). p_max_concurrent, p_rate_limit per
+-- p_rate_period: bounds on what is under way, and on how often. p_breaker_threshold: after so many failures in a row (null: never) nothing is
+-- sent for p_breaker_delay, twice as long each time, then one command to see.
 -- Returns:  text, the code.
 -- Raises:   BP400 bad code. BP422 configuration or profile refused, with the reason. BP403.
 -- Writes:   destination, audit_event.
@@ -6872,7 +7008,9 @@ create or replace function bpm.register_destination(
   p_key_retention interval default interval '24 hours', p_conflict_means text default 'Failed', p_resend_allowed boolean default false,
   p_server_error_safe boolean default false, p_receipt_path text default null, p_max_attempts integer default 10,
   p_backoff interval default interval '1 second', p_backoff_cap interval default interval '5 minutes', p_lease interval default interval '60 seconds',
-  p_ordered boolean default false, p_actor text default null, p_tenant_id text default '')
+  p_ordered boolean default false, p_actor text default null, p_probe_url text default null, p_absent_means text default 'Unknown',
+  p_max_concurrent integer default null, p_rate_limit integer default null, p_rate_period interval default interval '1 second',
+  p_breaker_threshold integer default 20, p_breaker_delay interval default interval '10 seconds', p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6890,21 +7028,27 @@ begin
   v_fault := coalesce(
     bpm_core.destination_fault(p_kind, p_config, p_secret_ref, p_key_header, p_receipt_path),
     bpm_core.profile_fault(p_key_retention, p_conflict_means, p_max_attempts, p_backoff, p_backoff_cap, p_lease),
+    bpm_core.limits_fault(p_probe_url, p_absent_means, p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay),
     case when p_resend_allowed is null or p_server_error_safe is null or p_ordered is null then 'A flag of the profile is null.' end);
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_code), 'See register_destination in the reference.');
   end if;
   insert into bpm_core.destination as d (
     tenant_id, id, code, kind, secret_ref, config, key_header, key_retention, conflict_means, resend_allowed, server_error_safe, receipt_path,
-    max_attempts, backoff, backoff_cap, lease, ordered, created_by, created_at, updated_at)
+    max_attempts, backoff, backoff_cap, lease, ordered, probe_url, absent_means, max_concurrent, rate_limit, rate_period, breaker_threshold,
+    breaker_delay, created_by, created_at, updated_at)
   values (
     p_tenant_id, bpm_core.new_id(), p_code, p_kind, p_secret_ref, p_config, p_key_header, p_key_retention, p_conflict_means, p_resend_allowed,
-    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, v_actor, v_now, v_now)
+    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, p_probe_url, p_absent_means,
+    p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay, v_actor, v_now, v_now)
   on conflict (tenant_id, code) do update
      set kind = excluded.kind, secret_ref = excluded.secret_ref, config = excluded.config, key_header = excluded.key_header,
          key_retention = excluded.key_retention, conflict_means = excluded.conflict_means, resend_allowed = excluded.resend_allowed,
          server_error_safe = excluded.server_error_safe, receipt_path = excluded.receipt_path, max_attempts = excluded.max_attempts,
-         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered, updated_at = excluded.updated_at;
+         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered,
+         probe_url = excluded.probe_url, absent_means = excluded.absent_means, max_concurrent = excluded.max_concurrent,
+         rate_limit = excluded.rate_limit, rate_period = excluded.rate_period, breaker_threshold = excluded.breaker_threshold,
+         breaker_delay = excluded.breaker_delay, updated_at = excluded.updated_at;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'RegisterDestination', 'destination', p_code, null, null,
     jsonb_build_object('kind', p_kind, 'url', p_config ->> 'url', 'resend_allowed', p_resend_allowed));
   return p_code;
@@ -7033,6 +7177,20 @@ begin
 end
 $$;
 
+-- from 20_catalog/seconds_fault.sql
+-- What is wrong with the times a destination's configuration allows.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.seconds_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(format('%s must be a number above 0, at most 600.', k.name))
+    from (values ('timeout_seconds'), ('connect_timeout_seconds')) k(name)
+   where p_config ? k.name
+     and (jsonb_typeof(p_config -> k.name) <> 'number' or not (p_config -> k.name) @? '$ ? (@ > 0 && @ <= 600)')
+$$;
+
 -- from 20_catalog/shift_time.sql
 -- A time moved by a duration, the sum or difference of two durations, or the duration between two points in time.
 -- Returns:  jsonb; null when the two do not go together, or the result is out of range.
@@ -7067,6 +7225,33 @@ begin
   end if;
   return null;
 end
+$$;
+
+-- from 20_catalog/smtp_fault.sql
+-- What is wrong with the configuration of a mail server. Who gets what can stand in the payload (to, cc, subject, text, html), too.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.smtp_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with known(name, kind) as (values
+    ('host', 'string'), ('port', 'number'), ('security', 'string'), ('user', 'string'), ('from', 'string'), ('to', 'string'), ('cc', 'string'),
+    ('subject', 'string'), ('timeout_seconds', 'number'), ('connect_timeout_seconds', 'number'))
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in (select n.name from known n))
+      then format('p_config of a mail server knows %s, not %s.', (select string_agg(n.name, ', ') from known n),
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in (select n.name from known n)))
+    when exists (select from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+      then (select min(format('%s must be a %s.', n.name, n.kind)) from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+    when coalesce(p_config ->> 'host' !~ '^[A-Za-z0-9._:-]{1,253}$', true) then 'host must be the name or address of a mail server.'
+    when p_config ? 'port' and not p_config @? '$.port ? (@ >= 1 && @ <= 65535 && @ == @.floor())' then 'port must be a whole number from 1 to 65535.'
+    when p_config ->> 'security' not in ('starttls', 'tls', 'none') then 'security must be starttls, tls or none.'
+    when coalesce(p_config ->> 'from' !~ '^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$', true) then 'from must be a mail address.'
+    when exists (select from known n where n.kind = 'string' and (p_config ->> n.name ~ '[\r\n]' or length(p_config ->> n.name) > 1000))
+      then 'Values must be one line of at most 1000 characters.'
+    else bpm_core.seconds_fault(p_config)
+  end
 $$;
 
 -- from 20_catalog/sorted_set.sql
@@ -20475,7 +20660,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now       timestamptz := bpm_core.now();
+  v_cancelled uuid[];
 begin
   with unsent as materialized (
     select o.tenant_id, o.id
@@ -20487,11 +20673,14 @@ begin
        set state = 'Cancelled', ended_at = v_now
       from unsent u
      where o.tenant_id = u.tenant_id and o.id = u.id
-    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
-         jsonb_build_object('command', c.command_id)
-    from cancelled c;
+    returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+           jsonb_build_object('command', c.command_id)
+      from cancelled c)
+  select array_agg(c.id) into v_cancelled from cancelled c;
+  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
 end
 $$;
 
@@ -20530,14 +20719,32 @@ begin
 end
 $$;
 
+-- from 70_delivery/check_why.sql
+-- The reason a person gives for what must have one.
+-- Raises:   BP422 missing, empty or over 4,000 characters.
+create or replace function bpm_core.check_why(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 4000 then
+    perform bpm_core.fail('BP422', format('A reason of 1 to 4000 characters is needed; it has %s.', coalesce(length(btrim(p_reason)), 0)),
+      jsonb_build_object('length', coalesce(length(btrim(p_reason)), 0)));
+  end if;
+end
+$$;
+
 -- from 70_delivery/claim_commands.sql
--- Hands out commands that are due to one worker, oldest first, each with a lease and a fencing token. Commit, then send, then bpm.mark_commands.
--- Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- Hands out commands that are due to one worker, oldest first per destination, each with a lease and a fencing token. Commit, then send, then
+-- bpm.mark_commands. Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- p_kinds: only to destinations of these kinds (null: all).
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Deliver".
-create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
+create or replace function bpm.claim_commands(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
 language plpgsql volatile security definer
@@ -20552,8 +20759,8 @@ begin
   return query
   select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
          c.process_instance_id, c.payload, c.payload_hash
-    from bpm_core.claim_pending_commands(p_tenant_id, p_worker, '-infinity', '00000000-0000-0000-0000-000000000000', p_limit, p_lease,
-                                         bpm_core.now()) c;
+    from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, null, bpm_core.now()) l
+   cross join lateral unnest(l.commands) c;
 end
 $$;
 
@@ -20563,9 +20770,10 @@ $$;
 -- Returns:  one row: commands jsonb (array of objects with the columns of claim_commands), positions jsonb (opaque),
 --           next_due_at (when the next command falls due; null: none known).
 -- Raises:   BP403, BP422 as claim_commands; BP400 positions that are not ours.
--- Writes:   outbox. Locks: outbox, skip locked.
+-- Writes:   as claim_commands. Locks: as claim_commands.
 create or replace function bpm.claim_commands_at(
-  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_tenant_id text default '')
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_kinds text[] default null,
+  p_tenant_id text default '')
 returns table (commands jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -20574,75 +20782,154 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_position bpm_core.pick_position;
-  r_scan     record;
-  v_claimed  bpm_core.claimed_command[];
-  v_count    integer;
+  v_now   timestamptz;
+  r_claim record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
-  v_position := bpm_core.read_position(p_positions -> 'pending');
-  select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
-  v_claimed := array(
-    select c from bpm_core.claim_pending_commands(p_tenant_id, p_worker, r_scan.from_at, r_scan.from_id, p_limit, p_lease, v_now) c);
-  v_count := cardinality(v_claimed);
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(v_claimed) c), '[]');
-  positions := jsonb_build_object('pending', to_jsonb(bpm_core.pick_end(
-    v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claimed[v_count].available_at, v_claimed[v_count].outbox_id,
-    v_count < p_limit, v_now)));
-  if v_count < p_limit then
+  select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
+  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  positions := r_claim.positions;
+  if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
   end if;
   return next;
 end
 $$;
 
--- from 70_delivery/claim_pending_commands.sql
--- The picker of commands: leases what is due behind (p_from_at, p_from_id), oldest first.
--- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
--- one whose payload is not the one that was hashed (check_invariants shows it).
--- Returns:  the commands as leased.
--- Locks:    outbox, skip locked. Never an instance row.
-create or replace function bpm_core.claim_pending_commands(
-  p_tenant_id text, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
-returns setof bpm_core.claimed_command
+-- from 70_delivery/claim_from_lanes.sql
+-- Claims commands, destination by destination, from where the positions stand: one for each, under its code, and under no code where the round
+-- goes on. A destination that is full or broken keeps nobody waiting but its own.
+-- Returns:  commands, positions.
+-- Writes:   as claim_lane.
+create or replace function bpm_core.claim_from_lanes(
+  p_tenant_id text, p_worker text, p_kinds text[], p_limit integer, p_lease interval, p_positions jsonb, p_now timestamptz,
+  out commands bpm_core.claimed_command[], out positions jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set enable_sort = off
 as $$
+declare
+  v_position bpm_core.pick_position;
+  v_claim    bpm_core.lane_claim;
+  v_count    integer;
+  v_reached  uuid;
+  r_lane     bpm_core.lane;
+  r_scan     record;
 begin
+  commands := '{}';
+  positions := coalesce(nullif(p_positions, 'null'), '{}');
+  v_reached := (bpm_core.read_position(positions -> '')).reached_id;
+  for r_lane in select l.* from bpm_core.open_lanes(p_tenant_id, p_kinds, v_reached, p_now) l loop
+    v_position := bpm_core.read_position(positions -> r_lane.code);
+    select s.* into r_scan from bpm_core.pick_start(v_position, p_now) s;
+    v_claim := bpm_core.claim_lane(p_tenant_id, r_lane, p_worker, r_scan.from_at, r_scan.from_id, p_limit - cardinality(commands), p_lease, p_now);
+    if v_claim.room > 0 then
+      v_count := cardinality(v_claim.commands);
+      positions := positions || jsonb_build_object(r_lane.code, bpm_core.pick_end(
+        v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claim.commands[v_count].available_at, v_claim.commands[v_count].outbox_id,
+        v_count < v_claim.room, p_now));
+      commands := commands || v_claim.commands;
+    end if;
+    v_reached := r_lane.destination_id;
+    exit when cardinality(commands) >= p_limit;
+  end loop;
+  positions := positions || jsonb_build_object('', jsonb_build_object('reached_id', v_reached));
+end
+$$;
+
+-- from 70_delivery/claim_lane.sql
+-- Claims commands of one destination, within its bounds. While its breaker is open and it is time to try, one command, by one caller.
+-- Returns:  lane_claim.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
+create or replace function bpm_core.claim_lane(
+  p_tenant_id text, p_lane bpm_core.lane, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns bpm_core.lane_claim
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
+  v_busy  integer[];
+  v_rated integer[];
+  v_ids   uuid[];
+begin
+  if p_lane.probing then
+    perform
+       from bpm_core.destination_gate g
+      where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id and g.state <> 'Closed' and g.probe_at <= p_now
+        for no key update skip locked;
+    v_claim.room := case when found then 1 else 0 end;
+  end if;
+  if p_lane.max_concurrent is not null and v_claim.room > 0 then
+    v_busy := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Concurrency', p_lane.max_concurrent, v_claim.room, p_now);
+    v_claim.room := cardinality(v_busy);
+  end if;
+  if p_lane.rate_limit is not null and v_claim.room > 0 then
+    v_rated := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Rate', p_lane.rate_limit, v_claim.room, p_now);
+    v_claim.room := cardinality(v_rated);
+  end if;
+  if v_claim.room = 0 then
+    return v_claim;
+  end if;
+  if p_lane.ordered then
+    v_ids := bpm_core.pick_ordered_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  else
+    v_ids := bpm_core.pick_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  end if;
+  if cardinality(v_ids) > 0 then
+    v_claim.commands := bpm_core.lease_commands(p_tenant_id, v_ids, v_busy, p_worker, p_lease, p_now);
+    perform bpm_core.fill_slots(p_tenant_id, p_lane, v_claim.commands, v_busy, v_rated, p_now);
+  end if;
+  return v_claim;
+end
+$$;
+
+-- from 70_delivery/claim_probes.sql
+-- Hands out Unknown commands whose receiver can be asked, and is to be asked now, each with a lease and a fencing token. Ask with GET at probe_url
+-- of the destination, {command_id} replaced, then bpm.mark_probes. A lease that runs out changes nothing: it is Unknown again.
+-- Without positions: few are Unknown at a time, and each is asked ever more rarely.
+-- p_kinds: only to destinations of these kinds (null: all).
+-- Returns:  one row per command, destination as in claim_commands.
+-- Raises:   BP403, BP422 as claim_commands.
+-- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+create or replace function bpm.claim_probes(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
+returns table (command_id uuid, probe integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
   return query
   with picked as materialized (
-    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+    select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id
-       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
-       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
-       and o.payload_hash = bpm_core.payload_hash(o.payload)
-     order by o.available_at, o.id
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+       and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
+     order by o.probe_at, o.id
      limit p_limit
-       for no key update skip locked),
-  leased as (
-    update bpm_core.outbox o
-       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
-           lease_until = p_now + p.lease, review_at = null
-      from picked p
-     where o.tenant_id = p.tenant_id and o.id = p.id
-    returning o.*)
-  select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
-         p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
-    from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p
-                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
-   order by l.available_at, l.id;
+       for no key update skip locked)
+  update bpm_core.outbox o
+     set state = 'Reconciling', fencing_token = o.fencing_token + 1, worker_id = p_worker, probes = o.probes + 1, probe_at = null, review_at = null,
+         lease_until = v_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval)
+    from picked p
+   where o.tenant_id = p.tenant_id and o.id = p.id
+  returning o.command_id, o.probes, o.fencing_token, o.lease_until, o.destination_code, o.destination_snapshot;
 end
 $$;
 
@@ -20658,8 +20945,29 @@ as $$
   select least(p_profile.backoff_cap, p_profile.backoff * power(2, least(greatest(p_attempt, 1) - 1, 20))) * (1 + random() / 10)
 $$;
 
+-- from 70_delivery/command_sequence.sql
+-- The sequence of an instance's commands to an ordered destination: its business key, or without one its process instance.
+-- Returns:  text.
+create or replace function bpm_core.command_sequence(p_tenant_id text, p_workflow_instance_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce('key:' || p.business_key, 'process:' || w.process_instance_id)
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     where w.tenant_id = p_tenant_id and w.id = p_workflow_instance_id);
+end
+$$;
+
 -- from 70_delivery/commands_due.sql
--- When does the next command fall due after p_after?
+-- When does the next command fall due after p_after? To a destination whose breaker is open not before it is tried; to one whose rate is used up
+-- when it is not any more.
 -- Returns:  timestamptz, null when none is planned.
 create or replace function bpm_core.commands_due(p_tenant_id text, p_after timestamptz)
 returns timestamptz
@@ -20672,12 +20980,37 @@ set enable_sort = off
 as $$
 begin
   return (
-    select o.available_at
-      from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.available_at > p_after
-     order by o.available_at
-     limit 1);
+    select min(case when g.probe_at is not null or g.state = 'Open' then greatest(g.probe_at, p_after, o.available_at)
+                    when o.available_at <= p_after then s.free_at else o.available_at end)
+      from bpm_core.destination d
+      left join lateral (select g.state, g.probe_at from bpm_core.destination_gate g where g.tenant_id = d.tenant_id and g.destination_id = d.id offset 0) g on true
+      left join lateral (
+        select min(s.free_at) as free_at
+          from bpm_core.destination_slot s
+         where s.tenant_id = d.tenant_id and s.destination_id = d.id and s.kind = 'Rate' and s.slot <= d.rate_limit and s.free_at > p_after) s
+        on d.rate_limit is not null
+     cross join lateral (
+        select o.available_at
+          from bpm_core.outbox o
+         where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = d.id and o.available_at < 'infinity'
+           and o.available_at > case when g.probe_at is not null or s.free_at is not null then '-infinity' else p_after end
+         order by o.available_at
+         limit 1) o
+     where d.tenant_id = p_tenant_id and not coalesce(g.state = 'Open' and g.probe_at is null, false));
 end
+$$;
+
+-- from 70_delivery/destination_profile.sql
+-- A destination as it is frozen into a command: address and receiver profile, without what bounds it.
+-- Returns:  jsonb.
+create or replace function bpm_core.destination_profile(p_destination bpm_core.destination)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select to_jsonb(p_destination)
+         - '{tenant_id,max_concurrent,rate_limit,rate_period,breaker_threshold,breaker_delay,created_by,created_at,updated_at}'::text[]
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
@@ -20691,7 +21024,6 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set intervalstyle = 'iso_8601'
 as $$
 declare
   v_now      timestamptz := bpm_core.now();
@@ -20700,22 +21032,23 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, d.snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot, q.sequence_key,
            v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
      cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
-      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+      left join lateral (select d.id, d.max_attempts, d.ordered, bpm_core.destination_profile(d) as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
+      left join lateral (select bpm_core.command_sequence(a.tenant_id, a.instance_id) as sequence_key where d.ordered offset 0) q on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
-      payload, payload_hash, available_at, max_attempts, created_at)
+      payload, payload_hash, available_at, max_attempts, sequence_key, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, s.sequence_key, v_now
       from sending s
      where s.destination_id is not null and s.problem is null),
   noted as (
@@ -20737,7 +21070,8 @@ end
 $$;
 
 -- from 70_delivery/expire_commands.sql
--- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown; those that were being
+-- asked for are Unknown again.
 -- Returns:  integer, how many.
 -- Writes:   as move_commands.
 create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
@@ -20750,13 +21084,48 @@ set jit = off
 as $$
 declare
   v_moves bpm_core.command_move[] := array(
-    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', case o.state when 'Sending' then 'LeaseExpired' else 'ProbeLost' end), null, null, o.attempt, null)::bpm_core.command_move
       from unnest(p_commands) i(id)
      cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
-     where o.state = 'Sending' and o.lease_until <= p_now);
+     where o.state in ('Sending', 'Reconciling') and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves);
+end
+$$;
+
+-- from 70_delivery/fill_slots.sql
+-- Notes in the slots, and in a breaker that is tried, what was claimed under their locks.
+-- Writes:   destination_slot, destination_gate.
+create or replace function bpm_core.fill_slots(
+  p_tenant_id text, p_lane bpm_core.lane, p_commands bpm_core.claimed_command[], p_busy integer[], p_rated integer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_busy is not null then
+    update bpm_core.destination_slot s
+       set free_at = c.lease_until, command_id = c.command_id
+      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
+              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
+     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+  end if;
+  if p_rated is not null then
+    update bpm_core.destination_slot s
+       set free_at = p_now + p_lane.rate_period
+      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
+     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+  end if;
+  if p_lane.probing then
+    -- Should nobody report of it, the next is tried when its lease is over.
+    update bpm_core.destination_gate g
+       set state = 'HalfOpen', probe_at = p_commands[1].lease_until, updated_at = p_now
+     where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id;
+  end if;
 end
 $$;
 
@@ -20787,6 +21156,67 @@ begin
       jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
   return v_last ->> 'state';
+end
+$$;
+
+-- from 70_delivery/first_sending_again.sql
+-- Enters the idempotency key of a sending again.
+-- Returns:  uuid, the command that the first call with this key wrote; p_new without a key or where this is the first.
+-- Raises:   BP409 the key was used for another request. BP422 the key has more than 200 characters.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.first_sending_again(p_tenant_id text, p_command_id uuid, p_reason text, p_key text, p_new uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_hash bytea := sha256(convert_to(p_command_id || ' ' || p_reason, 'UTF8'));
+  r_key  record;
+begin
+  if p_key is null then
+    return p_new;
+  elsif length(p_key) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 200 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, created_at, expires_at)
+  values (p_tenant_id, 'send_again', p_key, v_hash, jsonb_build_object('command_id', p_new), v_now, v_now + interval '90 days')
+  on conflict do nothing;
+  select k.request_hash, (k.response ->> 'command_id')::uuid as command_id into r_key
+    from bpm_core.idempotency_key k
+   where k.tenant_id = p_tenant_id and k.operation = 'send_again' and k.key = p_key;
+  if r_key.request_hash <> v_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), jsonb_build_object('key', p_key));
+  end if;
+  return r_key.command_id;
+end
+$$;
+
+-- from 70_delivery/free_slots.sql
+-- Attempts that ended give their slots back.
+-- Writes:   destination_slot.
+create or replace function bpm_core.free_slots(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with held as materialized (
+    select o.tenant_id, o.destination_id, o.slot, o.command_id
+      from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     where o.slot is not null)
+  update bpm_core.destination_slot s
+     set free_at = least(s.free_at, bpm_core.now()), command_id = null
+    from held h
+   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
+     and s.command_id = h.command_id;
 end
 $$;
 
@@ -20824,6 +21254,141 @@ begin
       state := 'Failed';
       failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
   end case;
+end
+$$;
+
+-- from 70_delivery/judge_destinations.sql
+-- What attempts say of their destinations: failures in a row open the breaker, an answer closes it. Healthy destinations are only read.
+-- Attempts told of together count as one row only if none was answered: in which order they ended is not known.
+-- A failure: nothing left, or nobody knows, or the receiver's error; not what was wrong with the one command (detail.local).
+-- Writes:   destination_gate. Locks: destination_gate, in order, last of all.
+create or replace function bpm_core.judge_destinations(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_told record;
+begin
+  for r_told in
+    with told as materialized (
+      select o.destination_id, bool_or(m.reported not in ('NotSent', 'Unknown', 'ReceiverError')) as answered, count(*)::integer as reports,
+             (array_agg(m.detail))[1] as last_error
+        from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+        join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+       where m.reported is not null and m.detail -> 'local' is distinct from 'true'
+       group by o.destination_id)
+    select t.destination_id, t.answered, case when t.answered then 0 else t.reports end as failures,
+           case when not t.answered then t.last_error end as last_error
+      from told t
+      left join lateral (select g.state, g.failures from bpm_core.destination_gate g
+                          where g.tenant_id = p_tenant_id and g.destination_id = t.destination_id offset 0) g on true
+     where not t.answered or g.failures > 0 or g.state <> 'Closed'
+     order by t.destination_id
+  loop
+    perform bpm_core.turn_gate(p_tenant_id, r_told.destination_id, r_told.failures, r_told.answered, r_told.last_error);
+  end loop;
+end
+$$;
+
+-- from 70_delivery/judge_probe.sql
+-- What a receiver's answer to a probe means for the command. One that cannot be sent any more, or whose key the receiver may have forgotten, is
+-- never Pending because it is absent, but where absence is a proof.
+-- Returns:  state; arrived (null: it is proved that it never did); failure, the incident's code when the state is Failed.
+create or replace function bpm_core.judge_probe(
+  p_seen text, p_receipt jsonb, p_command bpm_core.outbox, p_now timestamptz,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_profile jsonb := p_command.destination_snapshot;
+  v_left    boolean := p_command.attempt < p_command.max_attempts;
+begin
+  arrived := true;
+  state := 'Unknown';
+  if p_seen = 'Found' then
+    if v_profile ->> 'receipt_path' is null
+       or coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, v_profile ->> 'receipt_path')), 'null') <> 'null' then
+      state := 'Sent';
+    end if;
+  elsif p_seen = 'Absent' and v_profile ->> 'absent_means' = 'Pending' then
+    arrived := null;
+    state := (case when v_left then 'Pending' else 'Failed' end)::bpm_core.command_state;
+    failure := case when not v_left then 'DeliveryExhausted' end;
+  elsif p_seen = 'Absent' and v_left and (v_profile ->> 'resend_allowed')::boolean
+        and bpm_core.resend_until(p_command.first_sent_at, v_profile) > p_now then
+    state := 'Pending';
+  end if;
+end
+$$;
+
+-- from 70_delivery/lease_commands.sql
+-- Leases picked, locked commands to a worker.
+-- Returns:  claimed_command[], in the order of p_commands.
+-- Writes:   outbox.
+create or replace function bpm_core.lease_commands(
+  p_tenant_id text, p_commands uuid[], p_slots integer[], p_worker text, p_lease interval, p_now timestamptz)
+returns bpm_core.claimed_command[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claimed bpm_core.claimed_command[];
+begin
+  with leased as (
+    update bpm_core.outbox o
+       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval), review_at = null, probes = 0,
+           slot = p_slots[c.n]
+      from (select p_tenant_id as tenant_id, c.* from unnest(p_commands) with ordinality c(id, n) offset 0) c
+     where o.tenant_id = c.tenant_id and o.id = c.id
+    returning o.*, c.n)
+  select array_agg(row(l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot,
+                       l.task_type, p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex'))::bpm_core.claimed_command order by l.n)
+    into v_claimed
+    from leased l
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p;
+  return coalesce(v_claimed, '{}');
+end
+$$;
+
+-- from 70_delivery/lock_slots.sql
+-- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Returns:  integer[], the slots.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+create or replace function bpm_core.lock_slots(
+  p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
+  if not found then
+    insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
+    select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
+    on conflict do nothing;
+  end if;
+  return array(
+    select s.slot
+      from bpm_core.destination_slot s
+     where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot <= p_bound and s.free_at <= p_now
+     order by s.slot
+     limit p_wanted
+       for no key update skip locked);
 end
 $$;
 
@@ -20902,11 +21467,63 @@ begin
 end
 $$;
 
+-- from 70_delivery/mark_probes.sql
+-- Says what receivers answered when they were asked for commands.
+-- p_items: [{"command_id", "fencing_token", "outcome", "receipt": {…}, "detail": {…}, "retry_after_seconds": n}], at most 1,000; outcome is
+--   Found (it arrived), Absent (the receiver does not know it), Unclear (anything else).
+-- Absent proves that it never arrived only where the profile says so (absent_means), and then it is sent; where keys are honoured it is sent, too.
+-- Returns:  one row per item: item (from 1), command_id, outcome (Sent, Pending, Failed, Unknown; LeaseLost, NotFound), state.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance.
+create or replace function bpm.mark_probes(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_marks bpm_core.probe_mark[];
+  v_now   timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_marks := bpm_core.parse_probe_marks(p_items);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select o.workflow_instance_id
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
+  v_now := bpm_core.now();
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
+               null, o.attempt, o.worker_id)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
+     order by o.id, m.item));
+  -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
+  return query
+  select m.item, m.command_id,
+         case when o.id is null then 'NotFound' when o.fencing_token = m.fencing_token and o.state <> 'Reconciling' and o.probes > 0
+              then o.state::text else 'LeaseLost' end::bpm.outcome,
+         o.state::text
+    from unnest(v_marks) m
+    left join lateral (select o.id, o.fencing_token, o.state, o.probes from bpm_core.outbox o
+                        where o.tenant_id = p_tenant_id and o.command_id = m.command_id offset 0) o on true
+   order by m.item;
+end
+$$;
+
 -- from 70_delivery/move_commands.sql
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
--- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
--- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- still knows our key, or the receiver to be asked where it can be; one that is Pending again although it may have been seen carries the time after
+-- which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event, destination_slot, destination_gate; when Failed incident, dead_letter.
 create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
 returns void
 language plpgsql volatile
@@ -20921,12 +21538,13 @@ begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
-           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
-           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral (select m.state = 'Unknown' and d.probe_url is not null and o.probes < d.max_attempts as ask) p),
   moved as (
     update bpm_core.outbox o
        set state         = m.state,
@@ -20937,6 +21555,7 @@ begin
            review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
                                 when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
                                   then v_now + m.delay end,
+           probe_at      = case when m.ask then v_now + m.delay end,
            receipt       = coalesce(m.receipt, o.receipt),
            last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
            ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
@@ -20960,7 +21579,27 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.free_slots(p_tenant_id, p_moves);
+  perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
+  perform bpm_core.judge_destinations(p_tenant_id, p_moves);
 end
+$$;
+
+-- from 70_delivery/open_lanes.sql
+-- The destinations of a tenant that may be sent to now, those behind p_after first, so that every one gets its turn. At most 200.
+-- Returns:  lane rows.
+create or replace function bpm_core.open_lanes(p_tenant_id text, p_kinds text[], p_after uuid, p_now timestamptz)
+returns setof bpm_core.lane
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select d.id, d.code, d.ordered, d.max_concurrent, d.rate_limit, d.rate_period, coalesce(g.state <> 'Closed', false)
+    from bpm_core.destination d
+    left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+   where d.tenant_id = p_tenant_id and (p_kinds is null or d.kind = any (p_kinds))
+     and (g.state is null or g.state = 'Closed' or g.probe_at <= p_now)
+   order by coalesce(d.id <= p_after, false), d.id
+   limit 200
 $$;
 
 -- from 70_delivery/parse_marks.sql
@@ -21003,6 +21642,44 @@ begin
 end
 $$;
 
+-- from 70_delivery/parse_probe_marks.sql
+-- Reads the items of mark_probes.
+-- Returns:  probe_mark[], item counts from 1.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.parse_probe_marks(p_items jsonb)
+returns bpm_core.probe_mark[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcomes constant text[] := array['Found', 'Absent', 'Unclear'];
+  v_bad      bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome', nullif(i.item -> 'receipt', 'null'),
+               coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
+               case when (i.item ->> 'retry_after_seconds') is not null
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end)::bpm_core.probe_mark
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
 -- from 70_delivery/payload_hash.sql
 -- What freezes a payload: kept when the command is written, compared before every attempt.
 -- Returns:  bytea, sha256 of the payload's text in UTF-8.
@@ -21010,6 +21687,89 @@ create or replace function bpm_core.payload_hash(p_payload jsonb)
 returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_payload::text, 'UTF8')) $$;
+
+-- from 70_delivery/pick_commands.sql
+-- The picker of commands to one destination: what is due behind (p_from_at, p_from_id), oldest first.
+-- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
+-- one whose payload is not the one that was hashed (check_invariants shows it).
+-- Returns:  uuid[], locked, in order.
+-- Locks:    outbox, skip locked. Never an instance row.
+create or replace function bpm_core.pick_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select o.id
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+       and o.payload_hash = bpm_core.payload_hash(o.payload)
+     order by o.available_at, o.id
+     limit p_limit
+       for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/pick_ordered_commands.sql
+-- The picker where commands of one key leave one after the other. Of what is due, those with one of their key before them, or with one under way or
+-- of unknown fate, are put to sleep, once each; the end of that one wakes them (wake_sequences).
+-- Two statements: the first takes the keys, so that no other claim can hand out another of them; the second sees what those who held them before did.
+-- Returns:  uuid[], locked, in order.
+-- Writes:   outbox. Locks: outbox, skip locked; the keys, tried.
+create or replace function bpm_core.pick_ordered_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_found   uuid[];
+  v_blocked uuid[];
+  v_free    uuid[];
+begin
+  for i in 1 .. 20 loop
+    v_found := array(
+      select o.id
+        from bpm_core.outbox o
+       where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+         and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+         and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+         and o.payload_hash = bpm_core.payload_hash(o.payload)
+         and (o.sequence_key is null or pg_try_advisory_xact_lock(hashtextextended(p_destination_id || ' ' || o.sequence_key, 70)))
+       order by o.available_at, o.id
+       limit greatest(p_limit, 50)
+         for no key update skip locked);
+    v_blocked := array(
+      select o.id
+        from unnest(v_found) f(id)
+       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+       where exists (
+         select
+           from bpm_core.outbox x
+          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
+            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+    update bpm_core.outbox o
+       set available_at = 'infinity'
+      from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
+     where o.tenant_id = b.tenant_id and o.id = b.id;
+    v_free := array(select f.id from unnest(v_found) with ordinality f(id, n) where f.id <> all (v_blocked) order by f.n limit p_limit);
+    exit when cardinality(v_free) > 0 or cardinality(v_found) = 0;
+  end loop;
+  return v_free;
+end
+$$;
 
 -- from 70_delivery/reconcile_command.sql
 -- A person, or a probe, says what became of a command whose delivery is Unknown: Sent, Failed, Resend (the same key again, where the receiver's
@@ -21107,8 +21867,57 @@ begin
 end
 $$;
 
+-- from 70_delivery/send_again.sql
+-- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
+-- Returns:  one row: command_id (the new one), again_of, is_new.
+-- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
+--           destination is gone. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+create or replace function bpm.send_again(
+  p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (command_id uuid, again_of uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_id    uuid := bpm_core.new_id();
+  v_first uuid;
+  r_old   bpm_core.outbox;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_why(p_reason);
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no command %s.', p_command_id), jsonb_build_object('command_id', p_command_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_old.workflow_instance_id]);
+  v_first := bpm_core.first_sending_again(p_tenant_id, p_command_id, p_reason, p_idempotency_key, v_id);
+  if v_first <> v_id then
+    return query select v_first, p_command_id, false;
+    return;
+  end if;
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if r_old.state not in ('Sent', 'Failed') then
+    perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Sent or Failed can be sent again.', p_command_id, r_old.state),
+      jsonb_build_object('command_id', p_command_id, 'state', r_old.state),
+      case when r_old.state in ('Unknown', 'Reconciling', 'Manual') then 'Say what became of it with bpm.reconcile_command first.' end);
+  end if;
+  perform bpm_core.write_again(r_old, v_id, v_actor, p_reason);
+  return query select v_id, p_command_id, true;
+end
+$$;
+
 -- from 70_delivery/tick_commands.sql
--- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
+-- for. Oldest first.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
@@ -21133,7 +21942,7 @@ begin
   v_found := array(
     select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
       from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+     where o.state in ('Sending', 'Reconciling') and o.tenant_id = p_tenant_id
        and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
      order by o.lease_until, o.id
      limit p_limit);
@@ -21193,6 +22002,170 @@ begin
      order by o.review_at
      limit 1);
   return v_result;
+end
+$$;
+
+-- from 70_delivery/turn_destination.sql
+-- Opens the breaker of a destination by hand, so that nothing is sent there until a person closes it again; or closes it, whoever opened it. What is
+-- under way ends as it would. The same call again changes nothing.
+-- p_state: Open or Closed.
+-- Returns:  one row: code, state.
+-- Raises:   BP403. BP404 no such destination. BP422 no such state, reason missing or over 4,000 characters.
+-- Writes:   destination_gate, audit_event. Locks: destination_gate.
+create or replace function bpm.turn_destination(p_code text, p_state text, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (code text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_id    uuid;
+  r_gate  bpm_core.destination_gate;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(p_state not in ('Open', 'Closed'), true) then
+    perform bpm_core.fail('BP422', 'A destination is turned Open or Closed.', jsonb_build_object('state', p_state));
+  end if;
+  perform bpm_core.check_why(p_reason);
+  select d.id into v_id from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no destination %s.', p_code), jsonb_build_object('code', p_code));
+  end if;
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, v_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = v_id for no key update;
+  if r_gate.state::text <> p_state or (p_state = 'Open') <> (r_gate.held_by is not null) then
+    update bpm_core.destination_gate g
+       set state = p_state::bpm_core.breaker_state, failures = 0, openings = (p_state = 'Open')::integer,
+           opened_at = case when p_state = 'Open' then v_now end, probe_at = null, held_by = case when p_state = 'Open' then v_actor end,
+           reason = p_reason, updated_at = v_now
+     where g.tenant_id = p_tenant_id and g.destination_id = v_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'TurnDestination', 'destination', p_code, null, p_reason,
+      jsonb_build_object('from', r_gate.state, 'state', p_state));
+  end if;
+  return query select p_code, p_state;
+end
+$$;
+
+-- from 70_delivery/turn_gate.sql
+-- Counts failures of a destination (those after its last answer), and opens or closes its breaker. One that a person holds stays as it is.
+-- Writes:   destination_gate. Locks: destination_gate.
+create or replace function bpm_core.turn_gate(p_tenant_id text, p_destination_id uuid, p_failures integer, p_answered boolean, p_last_error jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_failures integer;
+  v_state    bpm_core.breaker_state;
+  v_openings integer;
+  r_gate     bpm_core.destination_gate;
+  r_profile  record;
+begin
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, p_destination_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id for no key update;
+  select d.breaker_threshold, d.breaker_delay into r_profile from bpm_core.destination d where d.tenant_id = p_tenant_id and d.id = p_destination_id;
+  v_failures := p_failures + case when p_answered then 0 else r_gate.failures end;
+  v_state := (case when r_gate.held_by is not null then 'Open'
+                  when r_gate.state = 'Closed' or p_answered
+                    then case when v_failures >= r_profile.breaker_threshold then 'Open' else 'Closed' end
+                  else 'Open' end)::bpm_core.breaker_state;
+  v_openings := case when v_state = 'Closed' then 0 when r_gate.state = v_state then r_gate.openings else r_gate.openings + 1 end;
+  update bpm_core.destination_gate g
+     set state = v_state, failures = v_failures, openings = v_openings, last_error = coalesce(p_last_error, g.last_error), updated_at = v_now,
+         opened_at = case when v_state = 'Open' then coalesce(g.opened_at, v_now) end,
+         reason = case when v_state = 'Open' then g.reason end,
+         probe_at = case when v_state = 'Closed' or g.held_by is not null then null
+                         when g.state = 'Open' then g.probe_at
+                         else v_now + least(r_profile.breaker_delay * power(2, least(v_openings - 1, 10)),
+                                            greatest(r_profile.breaker_delay, interval '10 minutes')) end
+   where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id;
+end
+$$;
+
+-- from 70_delivery/wake_sequences.sql
+-- Where commands that ended stood before others of their key, the next of each is due now.
+-- Locks before it looks: a claim that is just putting it to sleep is waited for; claims wait for nobody.
+-- Writes:   outbox.
+create or replace function bpm_core.wake_sequences(p_tenant_id text, p_ended uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys bpm_core.outbox[];
+  v_next uuid[];
+begin
+  v_keys := array(
+    select distinct on (o.destination_id, o.sequence_key) o::bpm_core.outbox
+      from (select p_tenant_id as tenant_id, e.id from unnest(p_ended) e(id) offset 0) e
+      join bpm_core.outbox o on o.tenant_id = e.tenant_id and o.id = e.id
+     where o.sequence_key is not null
+     order by o.destination_id, o.sequence_key);
+  if cardinality(v_keys) = 0 then
+    return;
+  end if;
+  v_next := array(
+    select x.id
+      from unnest(v_keys) k
+     cross join lateral (
+       select x.id
+         from bpm_core.outbox x
+        where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+        order by x.id
+        limit 1
+          for no key update) x);
+  update bpm_core.outbox o
+     set available_at = bpm_core.now()
+    from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
+   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+end
+$$;
+
+-- from 70_delivery/write_again.sql
+-- Writes the command that repeats another. The instance is locked.
+-- Raises:   BP422 the destination is gone.
+-- Writes:   outbox, history_event, audit_event.
+create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.outbox (
+    tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
+    payload, payload_hash, available_at, max_attempts, sequence_key, again_of, created_at)
+  select p_old.tenant_id, bpm_core.new_id(), p_command_id, p_old.workflow_instance_id, p_old.token_id, p_old.node_id, p_old.task_type, d.id, d.code,
+         bpm_core.destination_profile(d), p_old.payload, p_old.payload_hash, v_now, d.max_attempts,
+         case when d.ordered then coalesce(p_old.sequence_key, bpm_core.command_sequence(p_old.tenant_id, p_old.workflow_instance_id)) end,
+         p_old.command_id, v_now
+    from bpm_core.destination d
+   where d.tenant_id = p_old.tenant_id and d.code = p_old.destination_code;
+  if not found then
+    perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
+  values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
+          jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
+  perform bpm_core.write_audit(p_old.tenant_id, p_actor, 'SendAgain', 'command', p_command_id::text, null, p_reason,
+    jsonb_build_object('again_of', p_old.command_id, 'was', p_old.state));
 end
 $$;
 
@@ -22647,6 +23620,54 @@ language sql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$ select 1, 1 $$;
 
+-- from 80_operation/attach_identity.sql
+-- Ties columns of ours to the table of the host application where they are at home, by a foreign key that is not yet validated: what is written from now on must be
+-- there; what is there already is told in the report, for the host to complete, and then validated (validate_identity).
+-- p_table, p_columns: tenant {tenant_id}; session_scope_link {session_id}, {channel,session_id}, {tenant_id,group_id}, … The tenant without a name is not
+-- asked for. p_host_table: schema.table; p_host_columns: in the same order, texts, unique together, granted to bpm_owner and the caller (select, references).
+-- Returns:  one row: identity (the constraint's name), is_new (false: the very same tie is there), missing (values that the host does not know yet).
+-- Raises:   BP400 not a table or column that can be tied. BP403. BP404 no such table. BP409 those columns are tied to something else. BP422 the host's columns cannot be
+--           referred to, and why, with what would help as the hint. BP503 one of the tables is locked by somebody else.
+-- Writes:   a constraint, audit_event. Locks: both tables, share row exclusive: writers wait until the end of the transaction.
+create or replace function bpm.attach_identity(
+  p_table text, p_columns text[], p_host_table text, p_host_columns text[], p_actor text default null, p_tenant_id text default '')
+returns table (identity text, is_new boolean, missing integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  v_tie   bpm_core.identity_tie;
+  r_fault record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_tie := bpm_core.check_tie(p_table, p_columns, p_host_columns);
+  v_tie.host_table := bpm_core.host_table(p_host_table);
+  is_new := not exists (select from bpm_core.identity_ties() t where t.identity = v_tie.identity);
+  if not is_new and not exists (select from bpm_core.identity_ties() t
+                                 where t.identity = v_tie.identity and t.columns = v_tie.columns and t.host_table = v_tie.host_table and t.host_columns = v_tie.host_columns) then
+    perform bpm_core.fail('BP409', format('%s is tied to something else.', v_tie.identity), jsonb_build_object('identity', v_tie.identity),
+      'See bpm.identity_report(); bpm.detach_identity unties it.');
+  end if;
+  select f.* into r_fault from bpm_core.host_columns_fault(v_tie.host_table, p_host_columns) f;
+  if r_fault.fault is not null then
+    perform bpm_core.fail('BP422', r_fault.fault, jsonb_build_object('table', v_tie.host_table::text, 'columns', p_host_columns), r_fault.hint);
+  end if;
+  if is_new then
+    perform bpm_core.tie_identity(v_tie);
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'AttachIdentity', 'identity', v_tie.identity, null, null,
+      jsonb_build_object('columns', v_tie.columns, 'host_table', v_tie.host_table::text, 'host_columns', p_host_columns));
+  end if;
+  identity := v_tie.identity;
+  missing := (bpm_core.missing_at_host(v_tie, 0)).missing;
+  return next;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/backlog_checks.sql
 -- ready(): what waits in one tenant: work nobody takes, time nobody keeps, and what only a person can mend. Warnings all.
 -- Returns:  health_check rows.
@@ -22660,6 +23681,7 @@ declare
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
   v_count bigint;
+  v_open  jsonb;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -22681,6 +23703,12 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
+    from bpm_core.destination_gate g
+   cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
+   where g.tenant_id = p_tenant_id and g.state <> 'Closed';
+  return next row('destinations', v_open = '[]', false,
+    jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -22828,6 +23856,33 @@ begin
 end
 $$;
 
+-- from 80_operation/check_tie.sql
+-- What of ours is to be tied: one of the tables and columns that name what is the host's.
+-- Returns:  identity_tie, without the host's table.
+-- Raises:   BP400.
+create or replace function bpm_core.check_tie(p_table text, p_columns text[], p_host_columns text[])
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_may text[] := case p_table when 'tenant' then array['tenant_id'] when 'session_scope_link' then array['tenant_id', 'channel', 'session_id', 'group_id'] end;
+begin
+  if v_may is null or coalesce(cardinality(p_columns), 0) = 0 or array_ndims(p_columns) <> 1 or not p_columns <@ v_may
+     or cardinality(p_columns) <> (select count(distinct c) from unnest(p_columns) c) then
+    perform bpm_core.fail('BP400', 'Only tenant (tenant_id) and session_scope_link (tenant_id, channel, session_id, group_id) can be tied, each column once.');
+  elsif p_table = 'session_scope_link' and p_columns = '{tenant_id}' then
+    perform bpm_core.fail('BP400', 'The tenants of sessions are those of tenant: tie that.');
+  elsif cardinality(p_host_columns) is distinct from cardinality(p_columns) or array_ndims(p_host_columns) <> 1 or array_position(p_host_columns, null) is not null
+        or cardinality(p_columns) <> (select count(distinct c) from unnest(p_host_columns) c) then
+    perform bpm_core.fail('BP400', 'The host''s columns must be as many, each once.');
+  end if;
+  return row('host_' || (select string_agg(c, '_' order by c collate "C") from unnest(p_columns) c), ('bpm_core.' || p_table)::regclass,
+             -- The tenant without a name is null there, and a null is not asked for.
+             array_replace(p_columns, 'tenant_id', 'host_id'), null, p_host_columns, false)::bpm_core.identity_tie;
+end
+$$;
+
 -- from 80_operation/count_ready.sql
 -- How many tasks of each type are ready, each counted to p_cap at most.
 -- Returns:  jsonb {task type: count}, at most 100 types.
@@ -22879,6 +23934,50 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 80_operation/detach_identity.sql
+-- Unties columns of ours from the host's table. Nothing else changes on either side.
+-- Returns:  boolean, true.
+-- Raises:   BP403. BP404 no such tie. BP503 a table is locked.
+-- Writes:   drops the constraint; audit_event. Locks: both tables, for a moment.
+create or replace function bpm.detach_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  execute format('alter table %s drop constraint %I', r_tie.bound_table, r_tie.identity);
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'DetachIdentity', 'identity', r_tie.identity, null, null,
+    jsonb_build_object('columns', r_tie.columns, 'host_table', r_tie.host_table::text, 'host_columns', r_tie.host_columns));
+  return true;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/enter_identity.sql
+-- The door of what changes or reads foreign keys to the host's tables: for whoever installed the engine, and no tenant's affair.
+-- Raises:   BP403 not admin of the tenant without a name, or not a member of bpm_owner.
+create or replace function bpm_core.enter_identity(p_tenant_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' or not pg_has_role(bpm_core.caller(), 'bpm_owner', 'member') then
+    perform bpm_core.fail('BP403', 'Only who installed the engine (a member of bpm_owner, admin of the tenant without a name) ties it to tables of the host.', null,
+      'Leave p_tenant_id out, and call as the installer.');
+  end if;
 end
 $$;
 
@@ -22978,6 +24077,127 @@ as $$
        where s.xmin is not null or s.catalog_xmin is not null) h
    order by h.seconds desc nulls last, h.transactions desc
    limit 5
+$$;
+
+-- from 80_operation/host_columns_fault.sql
+-- Can a foreign key of ours lead to these columns of the host? They must be texts, unique together, in a permanent table, and ours to refer to: granted both to bpm_owner,
+-- who makes the key, and to the caller, who must not reach through it what is not his.
+-- Returns:  text, what is wrong; null when nothing is. hint: what the host could do about it.
+create or replace function bpm_core.host_columns_fault(p_table regclass, p_columns text[], out fault text, out hint text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+  r_bad  record;
+begin
+  select format('%I.%I', n.nspname, c.relname),
+         case when c.relkind not in ('r', 'p') or c.relpersistence <> 'p' or n.nspname ~ '^(bpm|bpm_core|pg_.*|information_schema)$' then 'is no permanent table of the host.' end
+    into v_name, fault
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table;
+  if fault is not null then
+    fault := format('%s %s', v_name, fault);
+    return;
+  end if;
+  select w.name, a.attnum, coalesce(nullif(y.typbasetype, 0), y.oid) as type, format_type(a.atttypid, a.atttypmod) as type_name, l.collisdeterministic into r_bad
+    from unnest(p_columns) w(name)
+    left join pg_attribute a on a.attrelid = p_table and a.attname = w.name and a.attnum > 0 and not a.attisdropped
+    left join pg_type y on y.oid = a.atttypid
+    left join pg_collation l on l.oid = a.attcollation
+   where a.attnum is null or coalesce(nullif(y.typbasetype, 0), y.oid) not in ('text'::regtype, 'varchar'::regtype) or not l.collisdeterministic
+   limit 1;
+  if r_bad.name is not null then
+    fault := case when r_bad.attnum is null then format('%s has no column %I.', v_name, r_bad.name)
+                  when r_bad.type in ('text'::regtype, 'varchar'::regtype) then format('%s.%I compares by a collation that is not deterministic.', v_name, r_bad.name)
+                  else format('%s.%I is %s, not a text.', v_name, r_bad.name, r_bad.type_name) end;
+    hint := case when r_bad.attnum is not null then format('alter table %s add column %I text generated always as (%I::text) stored unique;', v_name, r_bad.name || '_text', r_bad.name) end;
+    return;
+  end if;
+  if not bpm_core.is_unique_together(p_table, p_columns) then
+    fault := format('(%s) of %s is not unique.', (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name);
+    hint := format('alter table %s add unique (%s);', v_name, (select string_agg(format('%I', w), ', ') from unnest(p_columns) w));
+    return;
+  end if;
+  select string_agg(format('grant usage on schema %1$I to %2$I; grant select (%3$s), references (%3$s) on %4$s to %2$I;',
+           (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table), m.role,
+           (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name), ' ')
+    into hint
+    from (values ('bpm_owner'::name), (bpm_core.caller()::name)) m(role)
+   where not bpm_core.may_refer(m.role, p_table, p_columns);
+  fault := case when hint is not null then format('%s may not be referred to.', v_name) end;
+end
+$$;
+
+-- from 80_operation/host_table.sql
+-- The table a caller means, "schema.table" as SQL spells it. Looked up in the catalog by its names, so that it matters to nobody what the search path and the rights are.
+-- Returns:  regclass.
+-- Raises:   BP404 there is none, or the text is no such name.
+create or replace function bpm_core.host_table(p_name text)
+returns regclass
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+  v_table regclass;
+begin
+  begin
+    v_names := parse_ident(p_name);
+  exception
+    when invalid_parameter_value then null;
+  end;
+  select c.oid::regclass into v_table
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname = v_names[1] and c.relname = v_names[2] and cardinality(v_names) = 2;
+  if v_table is null then
+    perform bpm_core.fail('BP404', format('There is no table %s.', left(coalesce(p_name, 'null'), 200)), null, 'Write schema.table, in quotes where SQL needs them.');
+  end if;
+  return v_table;
+end
+$$;
+
+-- from 80_operation/identity_report.sql
+-- What is tied to tables of the host (attach_identity), and which values have no row there: what the host has to complete before the tie can be validated.
+-- p_limit: how many of the values are named.
+-- Returns:  one row per tie: identity, bound_table, columns, host_table, host_columns, is_valid, missing (different values; 100,001: more than 100,000), samples (jsonb
+--           array of arrays, in order of columns).
+-- Raises:   BP403. BP422 limit (0..1,000); row level security of the host hides rows.
+create or replace function bpm.identity_report(p_limit integer default 20, p_tenant_id text default '')
+returns table (identity text, bound_table text, columns text[], host_table text, host_columns text[], is_valid boolean, missing integer, samples jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  if p_limit is null or p_limit not between 0 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 0 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select t.identity, t.bound_table::text, array_replace(t.columns, 'host_id', 'tenant_id'), t.host_table::text, t.host_columns, t.is_valid, m.missing, m.samples
+    from bpm_core.identity_ties() t
+   cross join lateral bpm_core.missing_at_host(t, p_limit) m
+   order by t.identity;
+end
+$$;
+
+-- from 80_operation/identity_ties.sql
+-- The foreign keys that tie columns of ours to tables of the host.
+-- Returns:  setof identity_tie.
+create or replace function bpm_core.identity_ties()
+returns setof bpm_core.identity_tie
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select k.conname::text, k.conrelid::regclass, c.names, k.confrelid::regclass, h.names, k.convalidated
+    from pg_constraint k
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.conkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum) c
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.confkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.attnum) h
+   where k.contype = 'f' and k.conrelid in ('bpm_core.tenant'::regclass, 'bpm_core.session_scope_link'::regclass) and starts_with(k.conname, 'host_')
+     and k.conparentid = 0
+   order by 1
 $$;
 
 -- from 80_operation/invariant_i_01.sql
@@ -23717,7 +24937,7 @@ $$;
 
 -- from 80_operation/invariant_i_23.sql
 -- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
--- still knows the key, or by a person. command_id and payload never change.
+-- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -23760,6 +24980,14 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', p_tenant_id, 'sequence', q.sequence_key, 'two of one sequence are under way',
+           jsonb_build_object('destination', q.destination_code, 'commands', q.commands))
+    from (select o.destination_code, o.sequence_key, jsonb_agg(o.command_id) as commands
+            from bpm_core.outbox o
+           where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+           group by o.destination_code, o.sequence_key
+          having count(*) > 1) q
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -23944,6 +25172,44 @@ as $$
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
 $$;
 
+-- from 80_operation/is_unique_together.sql
+-- Are these columns, and no others, the key of a unique index a foreign key can lead to?
+-- Returns:  boolean.
+create or replace function bpm_core.is_unique_together(p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+    select
+      from pg_index i
+     where i.indrelid = p_table and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+       and array(select a.attname::text
+                   from unnest(i.indkey::int2[]) with ordinality k(attnum, n)
+                   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+                  where k.n <= i.indnkeyatts
+                  order by 1) = array(select w from unnest(p_columns) w order by 1))
+$$;
+
+-- from 80_operation/known_tie.sql
+-- A tie to a table of the host, by its name.
+-- Returns:  identity_tie. Raises: BP404.
+create or replace function bpm_core.known_tie(p_identity text)
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  select t.* into r_tie from bpm_core.identity_ties() t where t.identity = p_identity;
+  if r_tie.identity is null then
+    perform bpm_core.fail('BP404', format('There is no identity %L tied to the host.', left(p_identity, 200)), null, 'bpm.identity_report() lists them.');
+  end if;
+  return r_tie;
+end
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -23968,9 +25234,26 @@ exception
 end
 $$;
 
+-- from 80_operation/may_refer.sql
+-- May this role make a foreign key to these columns, and read them?
+-- Returns:  boolean.
+create or replace function bpm_core.may_refer(p_role name, p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select has_schema_privilege(p_role, c.relnamespace, 'usage')
+         and not exists (
+           select
+             from unnest(p_columns) w(name)
+            where not has_column_privilege(p_role, p_table, w.name, 'references') or not has_column_privilege(p_role, p_table, w.name, 'select'))
+    from pg_class c
+   where c.oid = p_table
+$$;
+
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -24004,6 +25287,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'destinations', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
+      'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -24012,6 +25298,37 @@ begin
     'dead_letters', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.dead_letter d where d.state = 'Open' and d.tenant_id = p_tenant_id limit v_cap) c)),
     'rows', case when p_tenant_id = '' then bpm_core.size_estimates() end));
+end
+$$;
+
+-- from 80_operation/missing_at_host.sql
+-- The values of a tie to the host that have no row there. Dynamic, but nothing in it comes from a caller: names are those of the catalog, quoted.
+-- p_limit: how many samples.
+-- Returns:  missing: how many different ones, at most 100,001; samples: jsonb array of arrays, in order of the columns.
+-- Raises:   BP422 row level security of the host hides rows: what looks missing might be there.
+create or replace function bpm_core.missing_at_host(p_key bpm_core.identity_tie, p_limit integer, out missing integer, out samples jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if row_security_active(p_key.host_table) then
+    perform bpm_core.fail('BP422', format('Row level security hides rows of %s from bpm_owner.', p_key.host_table), null, 'Give bpm_owner a policy that lets it see all rows.');
+  end if;
+  execute format(
+    'select count(*), coalesce(jsonb_agg(m.told order by m.told) filter (where m.n <= $1), ''[]'') from ('
+    'select jsonb_build_array(%1$s) as told, row_number() over () as n from (select distinct %1$s from %2$s l '
+    'where %3$s and not exists (select from %4$s h where %5$s) limit 100001) l) m',
+    (select string_agg(format('l.%I', c.name), ', ' order by c.n) from unnest(p_key.columns) with ordinality c(name, n)),
+    p_key.bound_table,
+    (select string_agg(format('l.%I is not null', c.name), ' and ') from unnest(p_key.columns) c(name)),
+    p_key.host_table,
+    -- Compared by the collation of the host's column, as the foreign key does.
+    (select string_agg(format('h.%I = l.%I collate %I.%I', a.attname, c.name, n.nspname, l.collname), ' and ')
+       from unnest(p_key.columns, p_key.host_columns) c(name, host_name)
+       join pg_attribute a on a.attrelid = p_key.host_table and a.attname = c.host_name
+       join pg_collation l on l.oid = a.attcollation
+       join pg_namespace n on n.oid = l.collnamespace))
+    into missing, samples using p_limit;
 end
 $$;
 
@@ -24031,6 +25348,71 @@ as $$
       where i.inhparent = 'bpm_core.history_event'::regclass
         and i.inhrelid = to_regclass('bpm_core.' || to_char(date_trunc('month', bpm_core.now() at time zone 'UTC') + make_interval(months => m.n),
                                                             '"history_event_y"YYYY"m"MM')))
+$$;
+
+-- from 80_operation/next_tenant.sql
+-- The first tenant behind p_after in the index of one picker, with the time its first entry there falls due. The order is the whole of the index, so that
+-- no other index can give it.
+-- Returns:  one row; none when there is no further tenant. p_after null: from the very first.
+create or replace function bpm_core.next_tenant(p_picker text, p_after text)
+returns table (tenant_id text, due_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off  set enable_incremental_sort = off
+as $$
+declare
+  -- The least text behind p_after: no text lies between a text and itself with the least of all characters behind it.
+  v_from text := coalesce(p_after || chr(1), '');
+begin
+  case p_picker
+    when 'tasks' then
+      return query
+      select t.tenant_id, '-infinity'::timestamptz from bpm_core.task_instance t where t.state = 'Ready' and t.tenant_id >= v_from order by t.tenant_id, t.task_type, t.priority_level, t.available_at, t.id limit 1;
+    when 'leases' then
+      return query
+      select t.tenant_id, t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+    when 'timers' then
+      return query
+      select t.tenant_id, t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id >= v_from order by t.tenant_id, t.due_at, t.id limit 1;
+    when 'inbox' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.inbox t where t.available_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'tokens' then
+      return query
+      select t.tenant_id, t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id >= v_from order by t.tenant_id, t.ready_at, t.id limit 1;
+    when 'messages' then
+      return query
+      select t.tenant_id, t.expires_at from bpm_core.message t where t.state = 'Buffered' and t.expires_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.expires_at, t.id limit 1;
+    when 'commands' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'sending' then
+      return query
+      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state = 'Sending' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+    when 'unknown' then
+      return query
+      select t.tenant_id, t.review_at from bpm_core.outbox t where t.review_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.review_at, t.id limit 1;
+    when 'events' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.event t where t.dispatch_state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'rules' then
+      return query
+      select e.tenant_id, case when e.rules_version < coalesce(s.rules_version, 0) then '-infinity'::timestamptz else 'infinity' end
+        from (select t.tenant_id, t.rules_version from bpm_core.event t where t.rules_version is not null and t.tenant_id >= v_from
+               order by t.tenant_id, t.rules_version, t.id limit 1) e
+        left join bpm_core.routing_state s on s.tenant_id = e.tenant_id;
+    when 'approvals' then
+      return query
+      select t.tenant_id, t.decided_at
+        from bpm_core.approval_record t
+       where t.effect = 'Pending' and t.status in ('Approved', 'Rejected', 'Expired') and t.tenant_id >= v_from
+       order by t.tenant_id, t.decided_at, t.id
+       limit 1;
+  end case;
+end
 $$;
 
 -- from 80_operation/oldest_ready.sql
@@ -24400,19 +25782,90 @@ as $$
        group by coalesce(parent.relname, c.relname)) s
 $$;
 
--- from 80_operation/tenants_with_work.sql
--- The tenants a runner of this caller should look after: those it is granted as worker and that are not suspended.
--- Returns:  setof text, tenant ids, sorted.
-create or replace function bpm.tenants_with_work()
-returns setof text
-language sql stable security definer
+-- from 80_operation/tenants_due.sql
+-- One page of the tenants that have work, in the order of their ids: hops from tenant to tenant along each picker's index, at most p_limit hops in each.
+-- Ready tasks count whatever their time, since the index has their types before it; all else counts when it falls due by p_until.
+-- Returns:  one row: tenants[], sorted, and reached: up to where the page goes. What lies behind it is for the next page; null: that was the last.
+create or replace function bpm_core.tenants_due(p_after text, p_limit integer, p_until timestamptz, out tenants text[], out reached text)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
-  select t.tenant_id
-    from bpm_core.tenant t
-   where t.state = 'Active'
-     and bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'worker')
-   order by t.tenant_id
+begin
+  with recursive hop as (
+    -- Each index starts behind p_after; null stands before the tenant without a name.
+    select k.picker, n.tenant_id, n.due_at, 1 as hops
+      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'events', 'rules', 'approvals']) k(picker)
+     cross join lateral bpm_core.next_tenant(k.picker, p_after) n
+    union all
+    select h.picker, n.tenant_id, n.due_at, h.hops + 1
+      from hop h
+     cross join lateral bpm_core.next_tenant(h.picker, h.tenant_id) n
+     where h.hops < p_limit),
+  cut as (
+    select min(l.last_one) as reached
+      from (select max(h.tenant_id) as last_one from hop h group by h.picker having max(h.hops) = p_limit) l)
+  select coalesce(array_agg(distinct h.tenant_id order by h.tenant_id) filter (where h.due_at <= p_until), '{}'), min(c.reached)
+    into tenants, reached
+    from cut c
+    left join hop h on c.reached is null or h.tenant_id <= c.reached;
+end
+$$;
+
+-- from 80_operation/tenants_with_work.sql
+-- The tenants a runner of this caller should look after next: those it is granted as worker, that are not suspended, and for which something is ready
+-- or due within p_within. In the order of their ids, so that whoever goes on behind the last one, and begins again when fewer than p_limit come, goes
+-- round all of them: none waits for longer than one round, however much another one has to do.
+-- p_idle: those that have nothing to do as well. Ready tasks of types nobody serves count too.
+-- Returns:  setof text, at most p_limit tenant ids behind p_after (null: from the first one), sorted.
+-- Raises:   BP422 limit out of 1..10000, p_within out of 0..1 day.
+create or replace function bpm.tenants_with_work(
+  p_limit integer default 1000, p_after text default null, p_within interval default interval '0', p_idle boolean default false)
+returns setof text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_role    constant text := bpm_core.caller();
+  v_left    integer := p_limit;
+  v_found   integer;
+  v_reached text := p_after;
+  v_page    text[];
+begin
+  if p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', 'The limit must be 1 to 10000.', jsonb_build_object('limit', p_limit));
+  elsif p_within is null or p_within not between interval '0' and interval '1 day' then
+    perform bpm_core.fail('BP422', 'What falls due can be looked for within 0 to 1 day.', jsonb_build_object('within', p_within));
+  end if;
+  if p_idle then
+    return query
+    select g.tenant_id
+      from bpm_core.granted_tenants(v_role, 'worker') g(tenant_id)
+      join bpm_core.tenant t on t.tenant_id = g.tenant_id and t.state = 'Active'
+     where p_after is null or g.tenant_id collate "C" > p_after
+     order by g.tenant_id collate "C"
+     limit p_limit;
+    return;
+  end if;
+  loop
+    select d.tenants, d.reached into v_page, v_reached from bpm_core.tenants_due(v_reached, p_limit, bpm_core.now() + p_within) d;
+    return query
+    select t.tenant_id
+      from unnest(v_page) with ordinality d(tenant_id, n)
+     cross join lateral (select t.tenant_id from bpm_core.tenant t where t.tenant_id = d.tenant_id and t.state = 'Active' offset 0) t
+     where bpm_core.is_granted(v_role, t.tenant_id, 'worker')
+     order by d.n
+     limit v_left;
+    get diagnostics v_found = row_count;
+    v_left := v_left - v_found;
+    exit when v_left = 0 or v_reached is null;
+  end loop;
+end
 $$;
 
 -- from 80_operation/tick.sql
@@ -24483,6 +25936,23 @@ begin
     else
       raise case_not_found;
   end case;
+end
+$$;
+
+-- from 80_operation/tie_identity.sql
+-- Makes the foreign key of a tie, not validated. Names come from the catalog and are quoted: the tables as regclass, the columns checked to be there.
+-- Writes:   a constraint.
+create or replace function bpm_core.tie_identity(p_tie bpm_core.identity_tie)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('alter table %s add constraint %I foreign key (%s) references %s (%s) not valid',
+    p_tie.bound_table, p_tie.identity, (select string_agg(format('%I', c.name), ', ' order by c.n) from unnest(p_tie.columns) with ordinality c(name, n)),
+    p_tie.host_table, (select string_agg(format('%I', a.attname), ', ' order by c.n)
+                         from unnest(p_tie.host_columns) with ordinality c(name, n)
+                         join pg_attribute a on a.attrelid = p_tie.host_table and a.attname = c.name));
 end
 $$;
 
@@ -24642,7 +26112,7 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql
@@ -24740,6 +26210,46 @@ begin
     from bpm_core.horizon_holders() h
    where h.seconds > 60 or h.seconds is null or h.transactions > 100000;
   return next row('vacuum_horizon', coalesce(v_worst, 0) < 600, false, jsonb_build_object('holders', v_holders))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/validate_identity.sql
+-- Validates a tie to the host's table: from then on every row of ours is known there, and the planner may rely on it.
+-- Returns:  boolean: true; false: it was valid before.
+-- Raises:   BP403. BP404 no such tie. BP409 values are missing at the host (detail: how many, some of them); complete them there first. BP503 a table is locked.
+-- Writes:   the constraint, audit_event. Locks: our table, share update exclusive: readers and writers go on.
+create or replace function bpm.validate_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie     bpm_core.identity_tie;
+  r_missing record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  if r_tie.is_valid then
+    return false;
+  end if;
+  select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+  if r_missing.missing = 0 then
+    begin
+      execute format('alter table %s validate constraint %I', r_tie.bound_table, r_tie.identity);
+      perform bpm_core.write_audit(p_tenant_id, p_actor, 'ValidateIdentity', 'identity', r_tie.identity);
+      return true;
+    exception
+      when foreign_key_violation then  -- taken away since we looked
+        select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+    end;
+  end if;
+  perform bpm_core.fail('BP409', format('%s values of %s are not in %s.', r_missing.missing, r_tie.identity, r_tie.host_table),
+    jsonb_build_object('missing', r_missing.missing, 'samples', r_missing.samples), 'The host completes them; see bpm.identity_report().');
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
 end
 $$;
 
@@ -24965,6 +26475,19 @@ select d.tenant_id,
   join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+
+create or replace view bpm.session_link with (security_barrier) as
+select l.tenant_id,
+       l.id as link_id,
+       l.channel,
+       l.session_id,
+       l.group_id,
+       l.display_name,
+       l.created_at,
+       l.updated_at
+  from bpm_core.session_scope_link l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.session_link is 'Which tenant a session of the host application belongs to.';
 
 -- from 40_flow/views.sql
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
@@ -25309,6 +26832,9 @@ select o.tenant_id,
        o.lease_until,
        o.first_sent_at,
        case when o.state = 'Unknown' then o.review_at end as sent_again_at,
+       o.probe_at as asked_at,
+       o.sequence_key,
+       o.again_of,
        o.payload,
        encode(o.payload_hash, 'hex') as payload_hash,
        o.receipt,
@@ -25321,7 +26847,69 @@ select o.tenant_id,
   left join bpm_core.workflow_node n
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; asked_at: the receiver is asked for it then; both null: only bpm.reconcile_command moves it. available_at infinity: one of its sequence is before it. first_sent_at null: the receiver cannot have seen it.';
+
+create or replace view bpm.unknown_command with (security_barrier) as
+select o.tenant_id,
+       o.command_id,
+       o.workflow_instance_id,
+       o.node_id,
+       o.destination_code,
+       o.state::text as state,
+       o.attempt,
+       coalesce(o.last_error ->> 'error', o.last_error ->> 'reason', o.last_error ->> 'outcome', 'nobody reported') as reason,
+       o.last_error as detail,
+       case when o.state = 'Manual' then 'a person'
+            when o.state = 'Reconciling' then 'the receiver is being asked'
+            when o.probe_at is not null then 'the receiver is asked'
+            when o.review_at is not null then 'it is sent again'
+            else 'a person' end as next_step,
+       coalesce(o.probe_at, o.review_at) as next_at,
+       case when o.state <> 'Unknown' or o.probe_at is not null or o.review_at is not null then null
+            when not (o.destination_snapshot ->> 'resend_allowed')::boolean then 'the receiver does not honour keys'
+            when o.attempt >= o.max_attempts then 'no attempt is left'
+            else 'the receiver may have forgotten the key' end as why_not_again,
+       o.first_sent_at
+  from bpm_core.outbox o
+ where o.state in ('Unknown', 'Reconciling', 'Manual') and o.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.unknown_command is 'Commands of which nobody knows whether they arrived: why, and what happens next. Where next_step is a person, bpm.reconcile_command moves them.';
+
+create or replace view bpm.destination with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       d.kind,
+       d.config,
+       d.secret_ref,
+       coalesce(g.state::text, 'Closed') as state,
+       coalesce(g.failures, 0) as failures,
+       g.opened_at,
+       g.probe_at,
+       g.held_by,
+       g.reason,
+       g.last_error,
+       d.key_header,
+       d.key_retention,
+       d.conflict_means,
+       d.resend_allowed,
+       d.server_error_safe,
+       d.receipt_path,
+       d.probe_url,
+       d.absent_means,
+       d.ordered,
+       d.max_attempts,
+       d.backoff,
+       d.backoff_cap,
+       d.lease,
+       d.max_concurrent,
+       d.rate_limit,
+       d.rate_period,
+       d.breaker_threshold,
+       d.breaker_delay,
+       d.updated_at
+  from bpm_core.destination d
+  left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -25520,6 +27108,7 @@ values
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
+  ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
   ('close_case', false, true, true),
@@ -25530,7 +27119,9 @@ values
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
+  ('link_session', false, true, true),
   ('mark_commands', false, true, false),
+  ('mark_probes', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
@@ -25552,16 +27143,21 @@ values
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
+  ('send_again', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
+  ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
+  ('identity_report', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
@@ -25574,6 +27170,7 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 
