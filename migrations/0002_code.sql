@@ -12842,17 +12842,26 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_limit     constant integer := 1000;
   v_workflows uuid[];
+  v_list      jsonb;
+  v_open      jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  v_list := bpm_core.list_workflows(p_tenant_id, p_process_instance_id, v_limit + 1);
+  v_open := bpm_core.open_lists(p_tenant_id, v_workflows, v_limit);
+  if jsonb_array_length(v_list) > v_limit then
+    v_list := v_list - v_limit;
+    v_open := jsonb_set(v_open, '{more}', v_open -> 'more' || '"workflows"');
+  end if;
   return jsonb_build_object(
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
               where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
-           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
-         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+           'workflows', v_list)
+         || v_open;
 end
 $$;
 
@@ -13633,7 +13642,7 @@ end
 $$;
 
 -- from 40_flow/list_workflows.sql
--- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- The workflows of a process, for get_process: those that have begun, in order of position, of several those too that have not; then those called.
 -- Returns:  jsonb array of at most p_limit objects.
 create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
 returns jsonb
@@ -13645,27 +13654,57 @@ set jit = off
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+    select coalesce(jsonb_agg(l.item order by l.called, l.position, l.id), '[]')
       from (
-        select row_number() over (order by x.called, x.position, x.id) as n, x.item
-          from (
-            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
-                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
-              from bpm.workflow w
-             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-            union all
-            select null, false, b.position,
-                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
-                                      'start_condition', b.start_source, 'status', null)
-              from bpm_core.process_instance p
-              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
-              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
-              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
-               and not exists (select from bpm_core.workflow_instance w
-                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
-         order by n
+        select x.called, x.position, x.id,
+               jsonb_build_object('binding_key', x.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'status', x.status,
+                                  'depends_on', x.depends_on, 'start_condition', x.start_condition) || x.item as item
+          from (select p.tenant_id, p.process_version_id, p.ended_bindings from bpm_core.process_instance p
+                 where p.tenant_id = p_tenant_id and p.id = p_process_instance_id offset 0) p
+         cross join lateral (
+           select w.id, w.parent_token_id is not null as called, b.position, w.binding_key, w.workflow_version_id, w.status::text as status, b.depends_on,
+                  b.start_source as start_condition,
+                  jsonb_build_object('workflow_instance_id', w.id, 'parent_token_id', w.parent_token_id, 'depth', w.depth, 'live_tokens', w.live_tokens,
+                                     'created_at', w.created_at, 'ended_at', w.ended_at) as item
+             from (select w.* from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+             left join lateral (
+               select b.position, b.depends_on, b.start_source from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+            where w.tenant_id = p_tenant_id
+           union all
+           select null, false, b.position, b.binding_key, b.workflow_version_id, null, b.depends_on, b.start_source, '{}'::jsonb
+             from (select b.* from bpm_core.process_workflow_binding b
+                    where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+            where p.ended_bindings is not null
+              and not exists (
+                select from (select w.tenant_id from bpm_core.workflow_instance w
+                              where w.process_instance_id = p_process_instance_id and w.binding_key = b.binding_key and w.trigger_key = '' offset 0) w
+                 where w.tenant_id = p_tenant_id)) x
+         cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                              where v.tenant_id = p_tenant_id and v.id = x.workflow_version_id offset 0) v
+         cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v.definition_id offset 0) d
+         order by x.called, x.position, x.id
          limit p_limit) l);
+end
+$$;
+
+-- from 40_flow/live_tokens.sql
+-- The live tokens of workflow instances.
+-- Returns:  rows of token.
+create or replace function bpm_core.live_tokens(p_tenant_id text, p_workflows uuid[])
+returns setof bpm_core.token
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.*
+    from unnest(p_workflows) w(id)
+   cross join lateral (select t.* from bpm_core.token t where t.workflow_instance_id = w.id offset 0) t
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
 end
 $$;
 
@@ -15116,57 +15155,75 @@ begin
         ('tokens', array(
           select jsonb_build_object('token_id', t.id, 'workflow_instance_id', t.workflow_instance_id, 'node_id', t.node_id, 'node_name', n.name,
                                     'element', n.element, 'state', t.state, 'since', t.updated_at)
-            from bpm_core.token t
-            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-            left join bpm_core.workflow_node n
-              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows)
-             and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select i.workflow_version_id from bpm_core.workflow_instance i
+                                where i.tenant_id = p_tenant_id and i.id = t.workflow_instance_id offset 0) i
+            left join lateral (select n.name, n.element from bpm_core.workflow_node n
+                                where n.tenant_id = p_tenant_id and n.workflow_version_id = i.workflow_version_id and n.node_id = t.node_id offset 0) n on true
            order by t.id limit p_limit + 1)),
         ('tasks', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
-           order by t.task_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.task_instance x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.task v where v.tenant_id = p_tenant_id and v.task_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state in ('Ready', 'Executing', 'Held', 'Failed')
+           order by v.task_id limit p_limit + 1)),
         ('loops', array(
           select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
                                     'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+            from unnest(p_workflows) w(id)
+           cross join lateral (select m.* from bpm_core.multi_instance m where m.workflow_instance_id = w.id offset 0) m
+           where m.tenant_id = p_tenant_id
            order by m.host_token_id limit p_limit + 1)),
         ('scopes', array(
           select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
                                     'variables', s.variables, 'live_tokens', s.live_tokens)
-            from bpm_core.scope s
-           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from unnest(p_workflows) w(id)
+           cross join lateral (select s.* from bpm_core.scope s where s.workflow_instance_id = w.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('timers', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
-           order by t.due_at, t.timer_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id}'::text[]
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select x.* from bpm_core.timer x where x.token_id = t.id offset 0) x
+           cross join lateral (select v.* from bpm.timer v where v.tenant_id = p_tenant_id and v.timer_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.status in ('Scheduled', 'Held')
+           order by v.due_at, v.timer_id limit p_limit + 1)),
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
-            from bpm_core.subscription s
-            join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
-          select to_jsonb(i) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.incident i
-           where i.tenant_id = p_tenant_id and i.workflow_instance_id = any (p_workflows) and i.state = 'Open'
-           order by i.incident_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.incident x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.incident v where v.tenant_id = p_tenant_id and v.incident_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.incident_id limit p_limit + 1)),
         ('dead_letters', array(
-          select to_jsonb(d) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.dead_letter d
-           where d.tenant_id = p_tenant_id and d.workflow_instance_id = any (p_workflows) and d.state = 'Open'
-           order by d.dead_letter_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.dead_letter x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.dead_letter v where v.tenant_id = p_tenant_id and v.dead_letter_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.dead_letter_id limit p_limit + 1)),
         ('approvals', array(
-          select to_jsonb(a) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.approval a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = any (p_workflows)
-             and (a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled')
-           order by a.approval_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.approval_record x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.approval v where v.tenant_id = p_tenant_id and v.approval_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and (x.status = 'Pending' or x.effect = 'Pending' and x.status <> 'Cancelled')
+           order by v.approval_id limit p_limit + 1)),
         ('commands', array(
-          select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
-           where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
-           order by c.command_id limit p_limit + 1))) l(name, items));
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.outbox x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.command v where v.tenant_id = p_tenant_id and v.command_id = x.command_id offset 0) v
+           where x.tenant_id = p_tenant_id
+           order by v.command_id limit p_limit + 1))) l(name, items));
 end
 $$;
 
