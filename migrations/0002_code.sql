@@ -732,8 +732,11 @@ begin
   return query
   select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
     from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
-   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
-   where f.superseded_by is null or p_history
+   cross join lateral (
+     -- Two ways, so that what is true now is found without all that ever was.
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id and f.superseded_by is null offset 0) f where f.tenant_id = p_tenant_id and p_history is not true
+     union all
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id offset 0) f where f.tenant_id = p_tenant_id and p_history) f
    order by f.subject_version, f.id;
 end
 $$;
@@ -864,11 +867,18 @@ begin
   elsif p_limit is null or p_limit not between 1 and 100000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
+  with expired as materialized (
+    select k.tenant_id, k.operation, k.key
+      from bpm_core.idempotency_key k
+     where k.expires_at <= v_now
+     order by k.expires_at
+     limit p_limit
+       for no key update skip locked)
   delete from bpm_core.idempotency_key k
-   where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+   using expired e
+   where k.tenant_id = e.tenant_id and k.operation = e.operation and k.key = e.key;
   get diagnostics deleted = row_count;
-  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k where k.expires_at > '-infinity' order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
   return next;
 end
@@ -1113,11 +1123,17 @@ begin
        set lock_version = t.version, updated_at = p_now
       from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
      where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  old as materialized (
+    select o.tenant_id, f.id, o.id as superseded_by
+      from ordered o
+     cross join lateral (select f.id from bpm_core.fact f
+                          where f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null offset 0) f
+     where o.nth = 1),
   superseded as (
     update bpm_core.fact f
-       set superseded_by = o.id
-      from ordered o
-     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+       set superseded_by = o.superseded_by
+      from old o
+     where f.tenant_id = o.tenant_id and f.id = o.id
     returning f.id)
   insert into bpm_core.fact (
     tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
