@@ -20,9 +20,11 @@ create table bpm_core.tenant (
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  host_id    text collate "C" generated always as (nullif(tenant_id, '')) stored
 );
 comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+comment on column bpm_core.tenant.host_id is 'The tenant as the host application knows it, for attach_identity; null: it knows nothing of the tenant without a name.';
 
 create table bpm_core.tenant_grant (
   role_name      text collate "C" not null,
@@ -32,5 +34,7 @@ create table bpm_core.tenant_grant (
   granted_at     timestamptz not null,
   primary key (role_name, tenant_pattern, capability)
 );
+create index tenant_grant_of_tenant on bpm_core.tenant_grant (tenant_pattern);
+create index tenant_grant_pattern on bpm_core.tenant_grant (role_name) where right(tenant_pattern, 1) = '%';
 comment on table bpm_core.tenant_grant is
   'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. Each capability includes those before it: reader, worker, operator, admin.';
