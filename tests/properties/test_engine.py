@@ -446,14 +446,14 @@ class Engine(RuleBasedStateMachine):
             return
         where = "where x.dispatch_state in ('Pending', 'Failed')" if at % 4 else ""
         event = self.some(f"select x.event_id as id from bpm.event x {where} order by 1", at)
-        decision: Row = {
+        choices: dict[str, Row] = {
             "StartProcess": {"process_code": "rounds", "variables": {"n": 9, "amount": 10}},
             "Attach": {"business_key": KEYS[at % len(KEYS)]},
             "Ignore": {},
-        }[action]
+        }
         if event:
             query = "select * from bpm.dispatch_event(%s, %s, 'tried')"
-            rows = self.call(n, query, event, json.dumps({"action": action, **decision}))
+            rows = self.call(n, query, event, json.dumps({"action": action, **choices[action]}))
             for row in rows:
                 assert (row["dispatch_state"] == "Ignored") == (action == "Ignore")
 
