@@ -1,6 +1,8 @@
 -- Functions, views, grants.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- from 00_foundation/acting_as.sql
 -- The actor a human or administrative call is recorded under.
 -- Returns:  text, p_actor or the caller's role.
