@@ -26,9 +26,11 @@ create table bpm_core.tenant (
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  host_id    text collate "C" generated always as (nullif(tenant_id, '')) stored
 );
 comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+comment on column bpm_core.tenant.host_id is 'The tenant as the host application knows it, for attach_identity; null: it knows nothing of the tenant without a name.';
 
 create table bpm_core.tenant_grant (
   role_name      text collate "C" not null,
@@ -495,6 +497,24 @@ comment on table bpm_core.destination is 'Where commands go and how the receiver
 comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
 comment on column bpm_core.destination.resend_allowed is 'The receiver honours the key: an Unknown command may be sent again within key_retention.';
 comment on column bpm_core.destination.server_error_safe is '500, 502 and 504 from this receiver mean that nothing was stored.';
+
+create table bpm_core.session_scope_link (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  channel      text collate "C" not null check (length(channel) between 1 and 200),
+  session_id   text collate "C" not null check (length(session_id) between 1 and 300),
+  group_id     text collate "C" check (length(group_id) between 1 and 300),
+  display_name text check (length(display_name) <= 300),
+  created_at   timestamptz not null,
+  updated_at   timestamptz not null,
+  host_id      text collate "C" generated always as (nullif(tenant_id, '')) stored,
+  primary key (tenant_id, id),
+  unique (session_id, channel, tenant_id),
+  foreign key (tenant_id) references bpm_core.tenant
+);
+comment on table bpm_core.session_scope_link is 'Which tenant a session of the host application (a chat, a mailbox, a shop) belongs to. Who people are stays the host''s business: attach_identity ties these columns to its tables.';
+comment on column bpm_core.session_scope_link.display_name is 'A snapshot, for people who look at it.';
+comment on column bpm_core.session_scope_link.host_id is 'The tenant as the host knows it; null: the tenant without a name.';
 
 -- Working types of reader and compiler: arrays of these, no temporary tables, so that a file can be checked by a read-only caller.
 
@@ -1681,3 +1701,7 @@ comment on type bpm_core.violation is 'One row that breaks an invariant: which, 
 
 create type bpm_core.health_check as (name text, ok boolean, required boolean, detail jsonb);
 comment on type bpm_core.health_check is 'One check of ready(): only a required one that fails makes the database not ready, the others are warnings.';
+
+-- A foreign key that ties columns of ours to a table of the host; identity is the name of the constraint.
+create type bpm_core.identity_tie as (
+  identity text, bound_table regclass, columns text[], host_table regclass, host_columns text[], is_valid boolean);

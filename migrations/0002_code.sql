@@ -48,7 +48,7 @@ as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::tex
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -72,6 +72,10 @@ begin
   on conflict do nothing;
   perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know tenant %L.', p_new_tenant_id), jsonb_build_object('tenant_id', p_new_tenant_id),
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -4946,6 +4950,40 @@ begin
     v_flow.source_id := p_to;
   end if;
   return v_flow;
+end
+$$;
+
+-- from 20_catalog/link_session.sql
+-- Says which tenant a session of the host application belongs to, or changes what is known of it: what is not given falls back to nothing.
+-- Returns:  uuid, the link.
+-- Raises:   BP400 channel or session missing; one of the texts empty or too long. BP403. BP409 the host does not know this session, tenant or group (attach_identity).
+-- Writes:   session_scope_link.
+create or replace function bpm.link_session(
+  p_channel text, p_session_id text, p_group_id text default null, p_display_name text default null, p_tenant_id text default '')
+returns uuid
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_id  uuid;
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_channel), 0) not between 1 and 200 or coalesce(length(p_session_id), 0) not between 1 and 300
+     or length(p_group_id) not between 1 and 300 or length(p_display_name) > 300 then
+    perform bpm_core.fail('BP400', 'A session is named by a channel of 1 to 200 and an id of 1 to 300 characters; group and display name have at most 300.');
+  end if;
+  insert into bpm_core.session_scope_link as l (tenant_id, id, channel, session_id, group_id, display_name, created_at, updated_at)
+  values (p_tenant_id, bpm_core.new_id(), p_channel, p_session_id, p_group_id, p_display_name, v_now, v_now)
+  on conflict (tenant_id, channel, session_id) do update
+     set group_id = excluded.group_id, display_name = excluded.display_name, updated_at = excluded.updated_at
+  returning l.id into v_id;
+  return v_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know session %L of channel %L, its tenant or its group.', p_session_id, p_channel), null,
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -22645,6 +22683,54 @@ language sql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$ select 1, 1 $$;
 
+-- from 80_operation/attach_identity.sql
+-- Ties columns of ours to the table of the host application where they are at home, by a foreign key that is not yet validated: what is written from now on must be
+-- there; what is there already is told in the report, for the host to complete, and then validated (validate_identity).
+-- p_table, p_columns: tenant {tenant_id}; session_scope_link {session_id}, {channel,session_id}, {tenant_id,group_id}, … The tenant without a name is not
+-- asked for. p_host_table: schema.table; p_host_columns: in the same order, texts, unique together, granted to bpm_owner and the caller (select, references).
+-- Returns:  one row: identity (the constraint's name), is_new (false: the very same tie is there), missing (values that the host does not know yet).
+-- Raises:   BP400 not a table or column that can be tied. BP403. BP404 no such table. BP409 those columns are tied to something else. BP422 the host's columns cannot be
+--           referred to, and why, with what would help as the hint. BP503 one of the tables is locked by somebody else.
+-- Writes:   a constraint, audit_event. Locks: both tables, share row exclusive: writers wait until the end of the transaction.
+create or replace function bpm.attach_identity(
+  p_table text, p_columns text[], p_host_table text, p_host_columns text[], p_actor text default null, p_tenant_id text default '')
+returns table (identity text, is_new boolean, missing integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  v_tie   bpm_core.identity_tie;
+  r_fault record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_tie := bpm_core.check_tie(p_table, p_columns, p_host_columns);
+  v_tie.host_table := bpm_core.host_table(p_host_table);
+  is_new := not exists (select from bpm_core.identity_ties() t where t.identity = v_tie.identity);
+  if not is_new and not exists (select from bpm_core.identity_ties() t
+                                 where t.identity = v_tie.identity and t.columns = v_tie.columns and t.host_table = v_tie.host_table and t.host_columns = v_tie.host_columns) then
+    perform bpm_core.fail('BP409', format('%s is tied to something else.', v_tie.identity), jsonb_build_object('identity', v_tie.identity),
+      'See bpm.identity_report(); bpm.detach_identity unties it.');
+  end if;
+  select f.* into r_fault from bpm_core.host_columns_fault(v_tie.host_table, p_host_columns) f;
+  if r_fault.fault is not null then
+    perform bpm_core.fail('BP422', r_fault.fault, jsonb_build_object('table', v_tie.host_table::text, 'columns', p_host_columns), r_fault.hint);
+  end if;
+  if is_new then
+    perform bpm_core.tie_identity(v_tie);
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'AttachIdentity', 'identity', v_tie.identity, null, null,
+      jsonb_build_object('columns', v_tie.columns, 'host_table', v_tie.host_table::text, 'host_columns', p_host_columns));
+  end if;
+  identity := v_tie.identity;
+  missing := (bpm_core.missing_at_host(v_tie, 0)).missing;
+  return next;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/backlog_checks.sql
 -- ready(): what waits in one tenant: work nobody takes, time nobody keeps, and what only a person can mend. Warnings all.
 -- Returns:  health_check rows.
@@ -22826,6 +22912,33 @@ begin
 end
 $$;
 
+-- from 80_operation/check_tie.sql
+-- What of ours is to be tied: one of the tables and columns that name what is the host's.
+-- Returns:  identity_tie, without the host's table.
+-- Raises:   BP400.
+create or replace function bpm_core.check_tie(p_table text, p_columns text[], p_host_columns text[])
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_may text[] := case p_table when 'tenant' then array['tenant_id'] when 'session_scope_link' then array['tenant_id', 'channel', 'session_id', 'group_id'] end;
+begin
+  if v_may is null or coalesce(cardinality(p_columns), 0) = 0 or array_ndims(p_columns) <> 1 or not p_columns <@ v_may
+     or cardinality(p_columns) <> (select count(distinct c) from unnest(p_columns) c) then
+    perform bpm_core.fail('BP400', 'Only tenant (tenant_id) and session_scope_link (tenant_id, channel, session_id, group_id) can be tied, each column once.');
+  elsif p_table = 'session_scope_link' and p_columns = '{tenant_id}' then
+    perform bpm_core.fail('BP400', 'The tenants of sessions are those of tenant: tie that.');
+  elsif cardinality(p_host_columns) is distinct from cardinality(p_columns) or array_ndims(p_host_columns) <> 1 or array_position(p_host_columns, null) is not null
+        or cardinality(p_columns) <> (select count(distinct c) from unnest(p_host_columns) c) then
+    perform bpm_core.fail('BP400', 'The host''s columns must be as many, each once.');
+  end if;
+  return row('host_' || (select string_agg(c, '_' order by c collate "C") from unnest(p_columns) c), ('bpm_core.' || p_table)::regclass,
+             -- The tenant without a name is null there, and a null is not asked for.
+             array_replace(p_columns, 'tenant_id', 'host_id'), null, p_host_columns, false)::bpm_core.identity_tie;
+end
+$$;
+
 -- from 80_operation/count_ready.sql
 -- How many tasks of each type are ready, each counted to p_cap at most.
 -- Returns:  jsonb {task type: count}, at most 100 types.
@@ -22877,6 +22990,50 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 80_operation/detach_identity.sql
+-- Unties columns of ours from the host's table. Nothing else changes on either side.
+-- Returns:  boolean, true.
+-- Raises:   BP403. BP404 no such tie. BP503 a table is locked.
+-- Writes:   drops the constraint; audit_event. Locks: both tables, for a moment.
+create or replace function bpm.detach_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  execute format('alter table %s drop constraint %I', r_tie.bound_table, r_tie.identity);
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'DetachIdentity', 'identity', r_tie.identity, null, null,
+    jsonb_build_object('columns', r_tie.columns, 'host_table', r_tie.host_table::text, 'host_columns', r_tie.host_columns));
+  return true;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/enter_identity.sql
+-- The door of what changes or reads foreign keys to the host's tables: for whoever installed the engine, and no tenant's affair.
+-- Raises:   BP403 not admin of the tenant without a name, or not a member of bpm_owner.
+create or replace function bpm_core.enter_identity(p_tenant_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' or not pg_has_role(bpm_core.caller(), 'bpm_owner', 'member') then
+    perform bpm_core.fail('BP403', 'Only who installed the engine (a member of bpm_owner, admin of the tenant without a name) ties it to tables of the host.', null,
+      'Leave p_tenant_id out, and call as the installer.');
+  end if;
 end
 $$;
 
@@ -22976,6 +23133,127 @@ as $$
        where s.xmin is not null or s.catalog_xmin is not null) h
    order by h.seconds desc nulls last, h.transactions desc
    limit 5
+$$;
+
+-- from 80_operation/host_columns_fault.sql
+-- Can a foreign key of ours lead to these columns of the host? They must be texts, unique together, in a permanent table, and ours to refer to: granted both to bpm_owner,
+-- who makes the key, and to the caller, who must not reach through it what is not his.
+-- Returns:  text, what is wrong; null when nothing is. hint: what the host could do about it.
+create or replace function bpm_core.host_columns_fault(p_table regclass, p_columns text[], out fault text, out hint text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+  r_bad  record;
+begin
+  select format('%I.%I', n.nspname, c.relname),
+         case when c.relkind not in ('r', 'p') or c.relpersistence <> 'p' or n.nspname ~ '^(bpm|bpm_core|pg_.*|information_schema)$' then 'is no permanent table of the host.' end
+    into v_name, fault
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table;
+  if fault is not null then
+    fault := format('%s %s', v_name, fault);
+    return;
+  end if;
+  select w.name, a.attnum, coalesce(nullif(y.typbasetype, 0), y.oid) as type, format_type(a.atttypid, a.atttypmod) as type_name, l.collisdeterministic into r_bad
+    from unnest(p_columns) w(name)
+    left join pg_attribute a on a.attrelid = p_table and a.attname = w.name and a.attnum > 0 and not a.attisdropped
+    left join pg_type y on y.oid = a.atttypid
+    left join pg_collation l on l.oid = a.attcollation
+   where a.attnum is null or coalesce(nullif(y.typbasetype, 0), y.oid) not in ('text'::regtype, 'varchar'::regtype) or not l.collisdeterministic
+   limit 1;
+  if r_bad.name is not null then
+    fault := case when r_bad.attnum is null then format('%s has no column %I.', v_name, r_bad.name)
+                  when r_bad.type in ('text'::regtype, 'varchar'::regtype) then format('%s.%I compares by a collation that is not deterministic.', v_name, r_bad.name)
+                  else format('%s.%I is %s, not a text.', v_name, r_bad.name, r_bad.type_name) end;
+    hint := case when r_bad.attnum is not null then format('alter table %s add column %I text generated always as (%I::text) stored unique;', v_name, r_bad.name || '_text', r_bad.name) end;
+    return;
+  end if;
+  if not bpm_core.is_unique_together(p_table, p_columns) then
+    fault := format('(%s) of %s is not unique.', (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name);
+    hint := format('alter table %s add unique (%s);', v_name, (select string_agg(format('%I', w), ', ') from unnest(p_columns) w));
+    return;
+  end if;
+  select string_agg(format('grant usage on schema %1$I to %2$I; grant select (%3$s), references (%3$s) on %4$s to %2$I;',
+           (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table), m.role,
+           (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name), ' ')
+    into hint
+    from (values ('bpm_owner'::name), (bpm_core.caller()::name)) m(role)
+   where not bpm_core.may_refer(m.role, p_table, p_columns);
+  fault := case when hint is not null then format('%s may not be referred to.', v_name) end;
+end
+$$;
+
+-- from 80_operation/host_table.sql
+-- The table a caller means, "schema.table" as SQL spells it. Looked up in the catalog by its names, so that it matters to nobody what the search path and the rights are.
+-- Returns:  regclass.
+-- Raises:   BP404 there is none, or the text is no such name.
+create or replace function bpm_core.host_table(p_name text)
+returns regclass
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+  v_table regclass;
+begin
+  begin
+    v_names := parse_ident(p_name);
+  exception
+    when invalid_parameter_value then null;
+  end;
+  select c.oid::regclass into v_table
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname = v_names[1] and c.relname = v_names[2] and cardinality(v_names) = 2;
+  if v_table is null then
+    perform bpm_core.fail('BP404', format('There is no table %s.', left(coalesce(p_name, 'null'), 200)), null, 'Write schema.table, in quotes where SQL needs them.');
+  end if;
+  return v_table;
+end
+$$;
+
+-- from 80_operation/identity_report.sql
+-- What is tied to tables of the host (attach_identity), and which values have no row there: what the host has to complete before the tie can be validated.
+-- p_limit: how many of the values are named.
+-- Returns:  one row per tie: identity, bound_table, columns, host_table, host_columns, is_valid, missing (different values; 100,001: more than 100,000), samples (jsonb
+--           array of arrays, in order of columns).
+-- Raises:   BP403. BP422 limit (0..1,000); row level security of the host hides rows.
+create or replace function bpm.identity_report(p_limit integer default 20, p_tenant_id text default '')
+returns table (identity text, bound_table text, columns text[], host_table text, host_columns text[], is_valid boolean, missing integer, samples jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  if p_limit is null or p_limit not between 0 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 0 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select t.identity, t.bound_table::text, array_replace(t.columns, 'host_id', 'tenant_id'), t.host_table::text, t.host_columns, t.is_valid, m.missing, m.samples
+    from bpm_core.identity_ties() t
+   cross join lateral bpm_core.missing_at_host(t, p_limit) m
+   order by t.identity;
+end
+$$;
+
+-- from 80_operation/identity_ties.sql
+-- The foreign keys that tie columns of ours to tables of the host.
+-- Returns:  setof identity_tie.
+create or replace function bpm_core.identity_ties()
+returns setof bpm_core.identity_tie
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select k.conname::text, k.conrelid::regclass, c.names, k.confrelid::regclass, h.names, k.convalidated
+    from pg_constraint k
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.conkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum) c
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.confkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.attnum) h
+   where k.contype = 'f' and k.conrelid in ('bpm_core.tenant'::regclass, 'bpm_core.session_scope_link'::regclass) and starts_with(k.conname, 'host_')
+     and k.conparentid = 0
+   order by 1
 $$;
 
 -- from 80_operation/invariant_i_01.sql
@@ -23942,6 +24220,44 @@ as $$
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
 $$;
 
+-- from 80_operation/is_unique_together.sql
+-- Are these columns, and no others, the key of a unique index a foreign key can lead to?
+-- Returns:  boolean.
+create or replace function bpm_core.is_unique_together(p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+    select
+      from pg_index i
+     where i.indrelid = p_table and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+       and array(select a.attname::text
+                   from unnest(i.indkey::int2[]) with ordinality k(attnum, n)
+                   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+                  where k.n <= i.indnkeyatts
+                  order by 1) = array(select w from unnest(p_columns) w order by 1))
+$$;
+
+-- from 80_operation/known_tie.sql
+-- A tie to a table of the host, by its name.
+-- Returns:  identity_tie. Raises: BP404.
+create or replace function bpm_core.known_tie(p_identity text)
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  select t.* into r_tie from bpm_core.identity_ties() t where t.identity = p_identity;
+  if r_tie.identity is null then
+    perform bpm_core.fail('BP404', format('There is no identity %L tied to the host.', left(p_identity, 200)), null, 'bpm.identity_report() lists them.');
+  end if;
+  return r_tie;
+end
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -23964,6 +24280,23 @@ exception
   when lock_not_available then
     perform bpm_core.fail('BP503', 'The history table is locked by somebody else.', null, 'Try again; nothing was changed.');
 end
+$$;
+
+-- from 80_operation/may_refer.sql
+-- May this role make a foreign key to these columns, and read them?
+-- Returns:  boolean.
+create or replace function bpm_core.may_refer(p_role name, p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select has_schema_privilege(p_role, c.relnamespace, 'usage')
+         and not exists (
+           select
+             from unnest(p_columns) w(name)
+            where not has_column_privilege(p_role, p_table, w.name, 'references') or not has_column_privilege(p_role, p_table, w.name, 'select'))
+    from pg_class c
+   where c.oid = p_table
 $$;
 
 -- from 80_operation/metrics.sql
@@ -24010,6 +24343,37 @@ begin
     'dead_letters', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.dead_letter d where d.state = 'Open' and d.tenant_id = p_tenant_id limit v_cap) c)),
     'rows', case when p_tenant_id = '' then bpm_core.size_estimates() end));
+end
+$$;
+
+-- from 80_operation/missing_at_host.sql
+-- The values of a tie to the host that have no row there. Dynamic, but nothing in it comes from a caller: names are those of the catalog, quoted.
+-- p_limit: how many samples.
+-- Returns:  missing: how many different ones, at most 100,001; samples: jsonb array of arrays, in order of the columns.
+-- Raises:   BP422 row level security of the host hides rows: what looks missing might be there.
+create or replace function bpm_core.missing_at_host(p_key bpm_core.identity_tie, p_limit integer, out missing integer, out samples jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if row_security_active(p_key.host_table) then
+    perform bpm_core.fail('BP422', format('Row level security hides rows of %s from bpm_owner.', p_key.host_table), null, 'Give bpm_owner a policy that lets it see all rows.');
+  end if;
+  execute format(
+    'select count(*), coalesce(jsonb_agg(m.told order by m.told) filter (where m.n <= $1), ''[]'') from ('
+    'select jsonb_build_array(%1$s) as told, row_number() over () as n from (select distinct %1$s from %2$s l '
+    'where %3$s and not exists (select from %4$s h where %5$s) limit 100001) l) m',
+    (select string_agg(format('l.%I', c.name), ', ' order by c.n) from unnest(p_key.columns) with ordinality c(name, n)),
+    p_key.bound_table,
+    (select string_agg(format('l.%I is not null', c.name), ' and ') from unnest(p_key.columns) c(name)),
+    p_key.host_table,
+    -- Compared by the collation of the host's column, as the foreign key does.
+    (select string_agg(format('h.%I = l.%I collate %I.%I', a.attname, c.name, n.nspname, l.collname), ' and ')
+       from unnest(p_key.columns, p_key.host_columns) c(name, host_name)
+       join pg_attribute a on a.attrelid = p_key.host_table and a.attname = c.host_name
+       join pg_collation l on l.oid = a.attcollation
+       join pg_namespace n on n.oid = l.collnamespace))
+    into missing, samples using p_limit;
 end
 $$;
 
@@ -24620,6 +24984,23 @@ begin
 end
 $$;
 
+-- from 80_operation/tie_identity.sql
+-- Makes the foreign key of a tie, not validated. Names come from the catalog and are quoted: the tables as regclass, the columns checked to be there.
+-- Writes:   a constraint.
+create or replace function bpm_core.tie_identity(p_tie bpm_core.identity_tie)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('alter table %s add constraint %I foreign key (%s) references %s (%s) not valid',
+    p_tie.bound_table, p_tie.identity, (select string_agg(format('%I', c.name), ', ' order by c.n) from unnest(p_tie.columns) with ordinality c(name, n)),
+    p_tie.host_table, (select string_agg(format('%I', a.attname), ', ' order by c.n)
+                         from unnest(p_tie.host_columns) with ordinality c(name, n)
+                         join pg_attribute a on a.attrelid = p_tie.host_table and a.attname = c.name));
+end
+$$;
+
 -- from 80_operation/unmet_starts.sql
 -- Start events whose waits and timers are not as they should be: exactly one open for each of the current version of a process, none of any other version or of
 -- one that is archived; and start timers that fired without starting exactly one instance.
@@ -24877,6 +25258,46 @@ begin
 end
 $$;
 
+-- from 80_operation/validate_identity.sql
+-- Validates a tie to the host's table: from then on every row of ours is known there, and the planner may rely on it.
+-- Returns:  boolean: true; false: it was valid before.
+-- Raises:   BP403. BP404 no such tie. BP409 values are missing at the host (detail: how many, some of them); complete them there first. BP503 a table is locked.
+-- Writes:   the constraint, audit_event. Locks: our table, share update exclusive: readers and writers go on.
+create or replace function bpm.validate_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie     bpm_core.identity_tie;
+  r_missing record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  if r_tie.is_valid then
+    return false;
+  end if;
+  select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+  if r_missing.missing = 0 then
+    begin
+      execute format('alter table %s validate constraint %I', r_tie.bound_table, r_tie.identity);
+      perform bpm_core.write_audit(p_tenant_id, p_actor, 'ValidateIdentity', 'identity', r_tie.identity);
+      return true;
+    exception
+      when foreign_key_violation then  -- taken away since we looked
+        select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+    end;
+  end if;
+  perform bpm_core.fail('BP409', format('%s values of %s are not in %s.', r_missing.missing, r_tie.identity, r_tie.host_table),
+    jsonb_build_object('missing', r_missing.missing, 'samples', r_missing.samples), 'The host completes them; see bpm.identity_report().');
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/violation_of.sql
 -- One violation, with the rule it breaks and the values seen.
 create or replace function bpm_core.violation_of(p_invariant text, p_tenant_id text, p_kind text, p_id text, p_rule text, p_seen jsonb default '{}')
@@ -25099,6 +25520,19 @@ select d.tenant_id,
   join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+
+create or replace view bpm.session_link with (security_barrier) as
+select l.tenant_id,
+       l.id as link_id,
+       l.channel,
+       l.session_id,
+       l.group_id,
+       l.display_name,
+       l.created_at,
+       l.updated_at
+  from bpm_core.session_scope_link l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.session_link is 'Which tenant a session of the host application belongs to.';
 
 -- from 40_flow/views.sql
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
@@ -25664,6 +26098,7 @@ values
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
+  ('link_session', false, true, true),
   ('mark_commands', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
@@ -25692,10 +26127,13 @@ values
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
+  ('identity_report', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
@@ -25708,6 +26146,7 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 

@@ -37,6 +37,7 @@ values
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
+  ('link_session', false, true, true),
   ('mark_commands', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
@@ -65,10 +66,13 @@ values
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
+  ('identity_report', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
@@ -81,5 +85,6 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

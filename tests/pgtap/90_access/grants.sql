@@ -155,7 +155,7 @@ select set_eq(
   $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
   $$values
     ('tenant'), ('access'),
-    ('history'), ('evidence'), ('subject'), ('fact'),
+    ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('definition'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('dead_letter'),
