@@ -298,9 +298,9 @@ class Campaign:
 
     def _settings(self) -> None:
         """Every setting a session may make: the outcome is as without."""
-        alone = shadows.ALONE | (shadows.TOGETHER if self._thorough else {})
-        for name, value in alone.items():
-            self._under({name: value}, name)
+        if self._thorough:
+            for name, value in (shadows.ALONE | shadows.TOGETHER).items():
+                self._under({name: value}, name)
         self._under(shadows.TOGETHER, "many at once")
 
     def _shadows(self) -> None:
