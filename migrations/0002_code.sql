@@ -1257,6 +1257,58 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/archive_definition.sql
+-- Archives a process, workflow, task or role: a process is started no more, by nothing; a workflow is bound by no new process, a task pinned by no new
+-- workflow, a role owns no new one. What is pinned to their versions goes on. Publishing again brings it back.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, outcome Done (also when it was archived before).
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP422 reason too long.
+-- Writes:   the definition, of a process what publish_starts writes, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.archive_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_now        timestamptz := bpm_core.now();
+  v_archived   uuid;
+  v_published  uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.definition_of(p_tenant_id, p_kind, p_code);
+  case p_kind
+    when 'process' then
+      update bpm_core.process_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+      returning d.id, d.published_version_id into v_archived, v_published;
+      if found then
+        perform bpm_core.publish_starts(p_tenant_id, v_archived, v_published, null);
+      end if;
+    when 'workflow' then
+      update bpm_core.workflow_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    when 'task' then
+      update bpm_core.task_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    else
+      update bpm_core.role_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+  end case;
+  if v_archived is not null then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ArchiveDefinition', p_kind, p_code, null, p_reason);
+  end if;
+  return query select p_kind, p_code, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 20_catalog/at_pointer.sql
+-- What is wrong, with the pointer to where: that of the whole is empty, so it is called root.
+create or replace function bpm_core.at_pointer(p_fault text)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_fault like ': %' then 'root' || p_fault else p_fault end $$;
+
 -- from 20_catalog/binding_faults.sql
 -- What is wrong with the bindings of a process: references, keys, conditions, order.
 -- Returns:  rows code, binding_key, message.
@@ -1306,11 +1358,13 @@ as $$
          coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
-         b.expressions, b.headers
+         b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
+         case when p.node_id is null then t.checks_result else p.checks_result end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
-    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct bpm_core.pinned_type(m) from unnest(p_nodes) m where m.task_type is not null)) t
+      on t.task_type = bpm_core.pinned_type(n)
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;
 
@@ -2599,6 +2653,30 @@ begin
 end
 $$;
 
+-- from 20_catalog/definition_of.sql
+-- A definition by kind and code.
+-- Returns:  one row: id, archived_at.
+-- Raises:   BP400 unknown kind. BP404 nothing of that code.
+create or replace function bpm_core.definition_of(p_tenant_id text, p_kind text, p_code text, out id uuid, out archived_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case p_kind
+    when 'process' then select d.id, d.archived_at into id, archived_at from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'workflow' then select d.id, d.archived_at into id, archived_at from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'task' then select d.id, d.archived_at into id, archived_at from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'role' then select d.id, d.archived_at into id, archived_at from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    else
+      perform bpm_core.fail('BP400', format('There is no kind of definition %L.', left(p_kind, 100)), null, 'Kinds are process, workflow, task and role.');
+  end case;
+  if id is null then
+    perform bpm_core.fail('BP404', format('There is no %s %L.', p_kind, left(p_code, 200)), jsonb_build_object('kind', p_kind, 'code', left(p_code, 200)),
+      'See the views bpm.definition, bpm.workflow_version, bpm.task_version and bpm.role_version.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/deploy_bpmn.sql
 -- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
 -- main) and can be started.
@@ -2656,6 +2734,46 @@ begin
 end
 $$;
 
+-- from 20_catalog/deprecate_process.sql
+-- Takes a version of a process out of use: it is started no more, neither by its number nor as the current one, nor called. What runs it goes on. For good:
+-- publishing the same content again makes a new version. Without its current version a process has none, until one is published.
+-- Returns:  one row: code, version, outcome Done (also when it was deprecated before).
+-- Raises:   BP400 no version. BP403. BP404 no such process or version. BP422 reason too long.
+-- Writes:   process_version, process_definition, what publish_starts writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.deprecate_process(
+  p_code text, p_version integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_id         uuid;
+  v_definition bpm_core.process_definition;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_version is null then
+    perform bpm_core.fail('BP400', 'deprecate_process needs the number of a version.', null, 'See the view bpm.definition.');
+  end if;
+  perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_id := bpm_core.find_version(p_tenant_id, p_code, p_version);
+  select d.* into v_definition from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  update bpm_core.process_version v set status = 'Deprecated' where v.tenant_id = p_tenant_id and v.id = v_id and v.status = 'Published';
+  if found then
+    if v_definition.published_version_id = v_id then
+      perform bpm_core.publish_starts(p_tenant_id, v_definition.id, v_id, null);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_definition.id;
+    end if;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeprecateProcess', 'process', p_code, p_version, p_reason,
+      jsonb_build_object('was_current', coalesce(v_definition.published_version_id = v_id, false)));
+  end if;
+  return query select p_code, p_version, 'Done'::bpm.outcome;
+end
+$$;
+
 -- from 20_catalog/describe_condition.sql
 -- What a condition looks at and what it saw there, for the detail of an incident, as describe_tree says it.
 create or replace function bpm_core.describe_condition(p_condition_source text, p_variables jsonb)
@@ -2688,38 +2806,26 @@ $$;
 
 -- from 20_catalog/destination_fault.sql
 -- What is wrong with a destination. The configuration is frozen into every command and readable by operators, so it must not carry a secret:
--- no user info in the address, no header or query parameter that looks like one.
+-- no user info in the address, no name that looks like one. What kinds of your own need, the runner that knows them checks.
 -- Returns:  text, null when nothing is.
 create or replace function bpm_core.destination_fault(p_kind text, p_config jsonb, p_secret_ref text, p_key_header text, p_receipt_path text)
 returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
-    when p_kind is distinct from 'http' then format('There is no kind of destination %L; known is http.', p_kind)
+  select coalesce(case
+    when coalesce(p_kind !~ '^[a-z][a-z0-9_.-]{0,49}$', true) then 'p_kind must be http, webhook, smtp, or the name of a kind that a runner of yours knows.'
     when jsonb_typeof(p_config) is distinct from 'object' then 'p_config must be an object.'
     when octet_length(p_config::text) > 20000 then 'p_config is longer than 20,000 bytes.'
-    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds'))
-      then format('p_config knows url, method, headers and timeout_seconds, not %s.',
-                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds')))
-    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
-      then 'url must be an http or https address, without user name, password and fragment.'
-    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
-      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
-    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
-    when p_config ? 'timeout_seconds' and (jsonb_typeof(p_config -> 'timeout_seconds') <> 'number'
-         or not p_config @? '$.timeout_seconds ? (@ > 0 && @ <= 600)') then 'timeout_seconds must be a number above 0, at most 600.'
-    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
-         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
-      then 'headers must be an object of names and one-line texts.'
-    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
-      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind in ('http', 'webhook') then bpm_core.http_fault(p_kind, p_config, p_secret_ref)
+    when p_kind = 'smtp' then bpm_core.smtp_fault(p_config)
+    when exists (select from jsonb_object_keys(p_config) k where k ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'p_config seems to carry a secret; let p_secret_ref name where the driver finds it.'
+  end, case
     when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
-  end
+  end)
 $$;
 
 -- from 20_catalog/draft_bindings.sql
@@ -3536,6 +3642,24 @@ begin
 end
 $$;
 
+-- from 20_catalog/exclusion_problem.sql
+-- What is wrong with a rule about who may not do a task.
+-- Returns:  text, null when nothing is, or there is no rule.
+create or replace function bpm_core.exclusion_problem(p_rule jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_rule is null then null
+    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,actors}'::text[] <> '{}' or p_rule = '{}'
+      then 'p_exclusion_rule is an object of requester, earlier_actors and actors.'
+    when p_rule ? 'requester' and jsonb_typeof(p_rule -> 'requester') <> 'boolean' then 'p_exclusion_rule: requester is true or false.'
+    when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
+      then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
+    when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
+$$;
+
 -- from 20_catalog/expand_catch.sql
 -- Puts the definitions of one catching event side by side before it (expand_events).
 create or replace function bpm_core.expand_catch(
@@ -4209,7 +4333,9 @@ returns setof bpm_core.finding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.pinned_type(n) as pinned_type from unnest(p_nodes) n),
+  pinned as materialized (
+    select t.* from bpm_core.pinned_tasks(p_tenant_id, array(select distinct n.pinned_type from node n where n.pinned_type is not null)) t)
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
@@ -4217,16 +4343,24 @@ as $$
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select format('tasks of type %s have a result schema, and a send task has no result', n.task_type)
+      where n.kind = 'SendTask' and exists (select from pinned t where t.task_type = n.task_type and t.checks_result)
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
+           'Publish it with bpm.publish_task and p_executor_kind => ''Human''.')
+    from node n
+   where n.kind = 'UserTask' and btrim(n.attributes ->> 'bpm:type') <> ''
+     and not exists (select from pinned t where t.task_type = n.pinned_type and t.executor_kind = 'Human')
+  union all
   select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
     from node n
     join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
    where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
-     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+     and not exists (select from pinned t where t.task_type = n.task_type)
    group by n.task_type
   union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
@@ -4462,7 +4596,9 @@ begin
      where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.version = p_version;
   end if;
   if v_version is null or v_definition is null then
-    perform bpm_core.fail('BP404', format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code),
+    perform bpm_core.fail('BP404',
+      case when v_definition is not null and p_version is null then format('Process %L has no current version.', p_code)
+           else format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code) end,
       jsonb_build_object('code', p_code, 'version', p_version), 'See the view bpm.definition.');
   end if;
   return v_version;
@@ -4539,22 +4675,32 @@ end
 $$;
 
 -- from 20_catalog/get_definition.sql
--- One version of a process, with its graph.
--- Returns:  one row; graph is {nodes, flows, tasks} of its workflow main, content_hash in hex.
+-- One version of a process, with what it binds.
+-- Returns:  one row; graph is {nodes, flows, tasks} of its workflow, of several the first; content_hash in hex; bindings: [{binding_key, position, workflow,
+--           version, owner_role, owner_role_version, depends_on, start_condition, graph}].
 -- Raises:   BP404 no such process or version. BP403.
 create or replace function bpm.get_definition(p_code text, p_version integer default null, p_tenant_id text default '')
-returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb)
+returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb, bindings jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   return query
-    select d.code, v.version, v.status::text, v.name, d.published_version_id = v.id, encode(v.content_hash, 'hex'), v.created_by, v.published_at, w.graph
+    select d.code, v.version, v.status::text, v.name, coalesce(d.published_version_id = v.id, false), encode(v.content_hash, 'hex'), v.created_by, v.published_at,
+           b.bindings #> '{0,graph}', b.bindings
       from bpm_core.process_version v
       join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-      join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main'
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+     cross join lateral (
+       select jsonb_agg(jsonb_build_object(
+                'binding_key', b.binding_key, 'position', b.position, 'workflow', w.code, 'version', x.version, 'owner_role', o.code,
+                'owner_role_version', r.version, 'depends_on', b.depends_on, 'start_condition', b.start_source, 'graph', x.graph) order by b.position) as bindings
+         from bpm_core.process_workflow_binding b
+         join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+         join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+         join bpm_core.role_version r on r.tenant_id = x.tenant_id and r.id = x.owner_role_version_id
+         join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+        where b.tenant_id = v.tenant_id and b.process_version_id = v.id) b
      where v.tenant_id = p_tenant_id and v.id = bpm_core.find_version(p_tenant_id, p_code, p_version);
 end
 $$;
@@ -4572,6 +4718,35 @@ as $$
     'nodes', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(n) - 'tenant_id' - 'workflow_version_id') order by n.node_id), '[]') from unnest(p_nodes) n),
     'flows', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(f) - 'tenant_id' - 'workflow_version_id') order by f.source_id, f.ord), '[]') from unnest(p_flows) f),
     'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
+$$;
+
+-- from 20_catalog/http_fault.sql
+-- What is wrong with the configuration of a destination that is called over HTTP. A webhook is HTTP with a signature, so it needs a secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.http_fault(p_kind text, p_config jsonb, p_secret_ref text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds'))
+      then format('p_config knows url, method, headers, timeout_seconds and connect_timeout_seconds, not %s.',
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds')))
+    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
+      then 'url must be an http or https address, without user name, password and fragment.'
+    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
+    when bpm_core.seconds_fault(p_config) is not null then bpm_core.seconds_fault(p_config)
+    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
+         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
+      then 'headers must be an object of names and one-line texts.'
+    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind = 'webhook' and p_secret_ref is null then 'A webhook is signed: p_secret_ref must name where the driver finds the secret.'
+  end
 $$;
 
 -- from 20_catalog/implied_node.sql
@@ -4841,6 +5016,27 @@ returns boolean
 language sql immutable parallel safe
 as $$ select starts_with(p_value #>> '{}', '__encrypted:') $$;
 
+-- from 20_catalog/is_pattern.sql
+-- Is this a regular expression we take (schema_pattern), and can it be compiled?
+create or replace function bpm_core.is_pattern(p_pattern text)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text := bpm_core.schema_pattern(p_pattern);
+begin
+  if v_pattern is null then
+    return false;
+  end if;
+  perform '' collate "C" ~ v_pattern collate "C";
+  return true;
+exception
+  when invalid_regular_expression then
+    return false;
+end
+$$;
+
 -- from 20_catalog/is_plain_condition.sql
 -- Whether jsonpath can say a condition: logic, comparisons of paths and literals, empty and is defined of a path.
 create or replace function bpm_core.is_plain_condition(p_tree jsonb)
@@ -4892,6 +5088,48 @@ begin
   end if;
   return p_id;
 end
+$$;
+
+-- from 20_catalog/keyword_problem.sql
+-- What is wrong with a keyword of a JSON Schema and its value; schemas inside it are judged on their own.
+-- Returns:  text, which goes on after the keyword's name; null when nothing is.
+create or replace function bpm_core.keyword_problem(p_keyword text, p_value jsonb, p_is_root boolean, p_root jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_keyword in ('title', 'description', '$comment') then case when jsonb_typeof(p_value) <> 'string' then 'must be a text' end
+    when p_keyword in ('default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'const', 'additionalProperties', 'not') then null
+    when p_keyword = '$schema' then
+      case when not p_is_root or p_value #>> '{}' !~ '^https://json-schema.org/draft/2020-12/schema#?$' then 'can only name draft 2020-12, at the root' end
+    when p_keyword = 'type' then
+      case when not (jsonb_typeof(p_value) in ('string', 'array') and p_value <> '[]'
+                     and not exists (select from jsonb_path_query(p_value, '$[*]') t where t not in ('"null"', '"boolean"', '"integer"', '"number"', '"string"', '"array"', '"object"')))
+           then 'must be null, boolean, integer, number, string, array or object, or an array of these' end
+    when p_keyword = 'enum' then case when jsonb_typeof(p_value) <> 'array' or p_value = '[]' then 'must be an array that is not empty' end
+    when p_keyword in ('properties', '$defs') then
+      case when jsonb_typeof(p_value) <> 'object' then 'must be an object' when p_keyword = '$defs' and not p_is_root then 'can only stand at the root' end
+    when p_keyword = 'required' then
+      case when jsonb_typeof(p_value) <> 'array' or exists (select from jsonb_array_elements(case jsonb_typeof(p_value) when 'array' then p_value else '[]' end) e where jsonb_typeof(e) <> 'string')
+           then 'must be an array of texts' end
+    when p_keyword in ('prefixItems', 'allOf', 'anyOf', 'oneOf') then case when jsonb_typeof(p_value) <> 'array' or p_value = '[]' then 'must be an array that is not empty' end
+    when p_keyword = 'items' then case when jsonb_typeof(p_value) = 'array' then 'must be one schema; for one per place there is prefixItems' end
+    when p_keyword in ('minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties') then
+      case when jsonb_typeof(p_value) <> 'number' or not p_value @? '$ ? (@ >= 0 && @ <= 1000000000 && @.floor() == @)' then 'must be a whole number from 0 to 1,000,000,000' end
+    when p_keyword = 'uniqueItems' then case when jsonb_typeof(p_value) <> 'boolean' then 'must be true or false' end
+    when p_keyword in ('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum') then
+      case when jsonb_typeof(p_value) <> 'number' then 'must be a number' end
+    when p_keyword = 'multipleOf' then
+      case when jsonb_typeof(p_value) <> 'number' or not p_value @? '$ ? (@ >= 0.000000000001 && @ <= 1000000000000)' then 'must be a number from 10^-12 to 10^12' end
+    when p_keyword = 'pattern' then
+      case when jsonb_typeof(p_value) <> 'string' then 'must be a text' when not bpm_core.is_pattern(p_value #>> '{}')
+           then 'is no regular expression of the part that is checked: literals, ., classes, \d \w, groups, |, ^, $, * + ? {n,m}' end
+    when p_keyword = 'format' then case when p_value <> '"encrypted"' then 'can only be encrypted; use pattern for the shape of a text' end
+    when p_keyword = '$ref' then
+      case when p_value #>> '{}' is distinct from '#' and not coalesce(p_value #>> '{}' ~ '^#/\$defs/[A-Za-z0-9._-]+$' and p_root -> '$defs' ? substr(p_value #>> '{}', 9), false)
+           then 'can only be "#" or "#/$defs/" and a name that is there, of letters, digits, dots, dashes and underscores' end
+    else 'is not checked, so it is refused' end
 $$;
 
 -- from 20_catalog/known_call.sql
@@ -4951,6 +5189,30 @@ begin
   end if;
   return v_flow;
 end
+$$;
+
+-- from 20_catalog/limits_fault.sql
+-- What is wrong with a destination's probe, its bounds and its breaker.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.limits_fault(
+  p_probe_url text, p_absent_means text, p_max_concurrent integer, p_rate_limit integer, p_rate_period interval, p_breaker_threshold integer,
+  p_breaker_delay interval)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_probe_url) > 2000 or p_probe_url !~* '^https?://[^/\s@?#{]+[/?][^\s#]*$' or p_probe_url !~ '\{command_id\}'
+      then 'p_probe_url must be an http or https address with {command_id} behind the host, without user name, password and fragment.'
+    when p_probe_url ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'p_probe_url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_absent_means not in ('Unknown', 'Pending'), true) then 'p_absent_means must be Unknown or Pending.'
+    when p_max_concurrent not between 1 and 1000 then 'p_max_concurrent must be from 1 to 1000.'
+    when p_rate_limit not between 1 and 1000 then 'p_rate_limit must be from 1 to 1000.'
+    when coalesce(p_rate_period not between interval '10 milliseconds' and interval '1 day', true) then 'p_rate_period must be from 10 milliseconds to 1 day.'
+    when p_breaker_threshold not between 1 and 1000 then 'p_breaker_threshold must be from 1 to 1000.'
+    when coalesce(p_breaker_delay not between interval '1 second' and interval '1 day', true) then 'p_breaker_delay must be from 1 second to 1 day.'
+  end
 $$;
 
 -- from 20_catalog/link_session.sql
@@ -5526,7 +5788,7 @@ as $$
     when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
-    when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'process' then array['bpm:saga']
@@ -6256,16 +6518,25 @@ as $$ select p_variables #> string_to_array(p_path, '.') $$;
 -- The published task version each task type is pinned to at deploy: of the definition that carries the type's name, else the youngest.
 -- Returns:  one row per type that has one.
 create or replace function bpm_core.pinned_tasks(p_tenant_id text, p_types text[])
-returns table (task_type text, task_version_id uuid, max_attempts integer, lease interval, approval_required boolean)
+returns table (task_type text, task_version_id uuid, max_attempts integer, lease interval, approval_required boolean, input_schema jsonb, checks_result boolean,
+               executor_kind bpm_core.executor_kind)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required
+  select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required,
+         v.input_schema, nullif(v.result_schema is not null, false), v.executor_kind
     from bpm_core.task_definition d
     join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.id = d.published_version_id
    where d.tenant_id = p_tenant_id and v.task_type = any (p_types) and d.archived_at is null
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
 $$;
+
+-- from 20_catalog/pinned_type.sql
+-- The task type whose published version a node is pinned to: its own; of a user task the one it names, else bpm:user.
+create or replace function bpm_core.pinned_type(p_node bpm_core.draft_node)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_node.kind = 'UserTask' then coalesce(nullif(btrim(p_node.attributes ->> 'bpm:type'), ''), p_node.task_type) else p_node.task_type end $$;
 
 -- from 20_catalog/plain_flow.sql
 -- A flow the compiler adds, in the process and scope of a node.
@@ -6322,6 +6593,13 @@ begin
   return regexp_replace(p_value::text, '"__(date|instant|time|duration):', '"', 'g')::jsonb;
 end
 $$;
+
+-- from 20_catalog/pointer_part.sql
+-- A key as one part of a JSON pointer; long ones are cut.
+create or replace function bpm_core.pointer_part(p_key text)
+returns text
+language sql immutable parallel safe
+as $$ select replace(replace(left(p_key, 200), '~', '~0'), '/', '~1') $$;
 
 -- from 20_catalog/postorder.sql
 -- The nodes of a graph, each after all that it leads to, as far as circles allow.
@@ -6496,16 +6774,19 @@ $$;
 -- from 20_catalog/publish_task.sql
 -- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
+-- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
+-- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
--- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, or a reserved type (bpm:…). BP403.
+-- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
 -- Writes:   task_definition, task_version, audit_event.
 -- Locks:    the task_definition row.
 create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6527,7 +6808,11 @@ begin
          when coalesce(p_executor_kind not in ('Service', 'Human', 'Script', 'Decision'), true) then 'p_executor_kind must be Service, Human, Script or Decision.'
          when coalesce(p_backoff_factor not between 1 and 100, true) then 'p_backoff_factor must be from 1 to 100.'
          when coalesce(p_jitter not between 0 and 1, true) then 'p_jitter must be from 0 to 1.'
-         when p_approval_required is null then 'p_approval_required is null.' end,
+         when p_approval_required is null then 'p_approval_required is null.'
+         when bpm_core.schema_problem(p_input_schema) is not null then 'p_input_schema, ' || bpm_core.schema_problem(p_input_schema) || '.'
+         when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
+         when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
+    bpm_core.exclusion_problem(p_exclusion_rule),
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -6540,6 +6825,9 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
+  v_draft.input_schema := p_input_schema;
+  v_draft.result_schema := p_result_schema;
+  v_draft.exclusion_rule := p_exclusion_rule;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -6560,7 +6848,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -6957,6 +7245,10 @@ $$;
 -- p_key_header: the header that carries the command's id. p_key_retention: how long the receiver remembers it. p_conflict_means: what a 409
 -- says of our key (Failed: reused; Sent: already done; Pending: in progress). p_resend_allowed: it honours keys. p_server_error_safe: its
 -- 5xx mean that nothing was stored. p_receipt_path: what an answer must hold to count as a receipt.
+-- p_ordered: commands of one business key leave one after the other. p_probe_url: where GET tells whether a command arrived ({command_id} in
+-- it); p_absent_means: what 404 there proves (Unknown: nothing; Pending: it never arrived, send it). p_max_concurrent, p_rate_limit per
+-- p_rate_period: bounds on what is under way, and on how often. p_breaker_threshold: after so many failures in a row (null: never) nothing is
+-- sent for p_breaker_delay, twice as long each time, then one command to see.
 -- Returns:  text, the code.
 -- Raises:   BP400 bad code. BP422 configuration or profile refused, with the reason. BP403.
 -- Writes:   destination, audit_event.
@@ -6965,7 +7257,9 @@ create or replace function bpm.register_destination(
   p_key_retention interval default interval '24 hours', p_conflict_means text default 'Failed', p_resend_allowed boolean default false,
   p_server_error_safe boolean default false, p_receipt_path text default null, p_max_attempts integer default 10,
   p_backoff interval default interval '1 second', p_backoff_cap interval default interval '5 minutes', p_lease interval default interval '60 seconds',
-  p_ordered boolean default false, p_actor text default null, p_tenant_id text default '')
+  p_ordered boolean default false, p_actor text default null, p_probe_url text default null, p_absent_means text default 'Unknown',
+  p_max_concurrent integer default null, p_rate_limit integer default null, p_rate_period interval default interval '1 second',
+  p_breaker_threshold integer default 20, p_breaker_delay interval default interval '10 seconds', p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6983,21 +7277,27 @@ begin
   v_fault := coalesce(
     bpm_core.destination_fault(p_kind, p_config, p_secret_ref, p_key_header, p_receipt_path),
     bpm_core.profile_fault(p_key_retention, p_conflict_means, p_max_attempts, p_backoff, p_backoff_cap, p_lease),
+    bpm_core.limits_fault(p_probe_url, p_absent_means, p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay),
     case when p_resend_allowed is null or p_server_error_safe is null or p_ordered is null then 'A flag of the profile is null.' end);
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_code), 'See register_destination in the reference.');
   end if;
   insert into bpm_core.destination as d (
     tenant_id, id, code, kind, secret_ref, config, key_header, key_retention, conflict_means, resend_allowed, server_error_safe, receipt_path,
-    max_attempts, backoff, backoff_cap, lease, ordered, created_by, created_at, updated_at)
+    max_attempts, backoff, backoff_cap, lease, ordered, probe_url, absent_means, max_concurrent, rate_limit, rate_period, breaker_threshold,
+    breaker_delay, created_by, created_at, updated_at)
   values (
     p_tenant_id, bpm_core.new_id(), p_code, p_kind, p_secret_ref, p_config, p_key_header, p_key_retention, p_conflict_means, p_resend_allowed,
-    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, v_actor, v_now, v_now)
+    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, p_probe_url, p_absent_means,
+    p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay, v_actor, v_now, v_now)
   on conflict (tenant_id, code) do update
      set kind = excluded.kind, secret_ref = excluded.secret_ref, config = excluded.config, key_header = excluded.key_header,
          key_retention = excluded.key_retention, conflict_means = excluded.conflict_means, resend_allowed = excluded.resend_allowed,
          server_error_safe = excluded.server_error_safe, receipt_path = excluded.receipt_path, max_attempts = excluded.max_attempts,
-         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered, updated_at = excluded.updated_at;
+         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered,
+         probe_url = excluded.probe_url, absent_means = excluded.absent_means, max_concurrent = excluded.max_concurrent,
+         rate_limit = excluded.rate_limit, rate_period = excluded.rate_period, breaker_threshold = excluded.breaker_threshold,
+         breaker_delay = excluded.breaker_delay, updated_at = excluded.updated_at;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'RegisterDestination', 'destination', p_code, null, null,
     jsonb_build_object('kind', p_kind, 'url', p_config ->> 'url', 'resend_allowed', p_resend_allowed));
   return p_code;
@@ -7126,6 +7426,439 @@ begin
 end
 $$;
 
+-- from 20_catalog/schema_allows_hidden.sql
+-- May an encrypted text stand where this schema is asked? Where it says so, or says nothing at all.
+create or replace function bpm_core.schema_allows_hidden(p_root jsonb, p_schema jsonb, p_depth integer)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_schema) = 'boolean' then
+    return p_schema = 'true';
+  elsif p_schema ->> 'format' = 'encrypted' then
+    return true;
+  elsif p_depth > 40 or exists (select from jsonb_object_keys(p_schema) k where k = any (bpm_core.schema_assertions()) and k not in ('$ref', 'allOf', 'anyOf', 'oneOf')) then
+    return false;
+  elsif p_schema ? '$ref' then
+    return bpm_core.schema_allows_hidden(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_depth + 1);
+  end if;
+  return not exists (select from jsonb_array_elements(coalesce(p_schema -> 'allOf', '[]')) e where not bpm_core.schema_allows_hidden(p_root, e, p_depth + 1))
+     and (not p_schema ? 'anyOf' or exists (select from jsonb_array_elements(p_schema -> 'anyOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)))
+     and (not p_schema ? 'oneOf' or (select count(*) from jsonb_array_elements(p_schema -> 'oneOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)) = 1);
+end
+$$;
+
+-- from 20_catalog/schema_array_fault.sql
+-- minItems, maxItems, uniqueItems. Returns: text, null when they are met.
+create or replace function bpm_core.schema_array_fault(p_schema jsonb, p_value jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_array_length(p_value) < (p_schema ->> 'minItems')::integer then format('must have at least %s items', p_schema ->> 'minItems')
+    when jsonb_array_length(p_value) > (p_schema ->> 'maxItems')::integer then format('must have at most %s items', p_schema ->> 'maxItems')
+    when p_schema -> 'uniqueItems' = 'true' and (select count(distinct e) < count(*) from jsonb_array_elements(p_value) e) then 'must not have an item twice' end
+$$;
+
+-- from 20_catalog/schema_assertions.sql
+-- The keywords of JSON Schema that say what a value must be, as far as the engine checks them.
+create or replace function bpm_core.schema_assertions()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'items', 'prefixItems', 'minItems',
+               'maxItems', 'uniqueItems', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
+               'allOf', 'anyOf', 'oneOf', 'not', 'format', '$ref']
+$$;
+
+-- from 20_catalog/schema_check.sql
+-- Checks one value against one schema. p_at: the pointer to the value; p_hidden: there are encrypted texts in the whole of it; p_steps: taken so far.
+-- Returns:  fault, null when it is met; unknown: it could not be checked, so that it does not meet the opposite either; steps taken.
+create or replace function bpm_core.schema_check(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps + 1);
+begin
+  if p_steps >= 50000 or p_depth > 100 then
+    return row(p_at || ': too much to check', true, p_steps)::bpm_core.schema_verdict;
+  elsif jsonb_typeof(p_schema) = 'boolean' then
+    v_verdict.fault := case when p_schema = 'false' then p_at || ': must not be there' end;
+    return v_verdict;
+  elsif p_schema ? '$ref' then
+    return bpm_core.schema_check(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_value, p_at, p_depth + 1, p_hidden, p_steps + 1);
+  elsif p_hidden and bpm_core.is_hidden(p_value) then
+    if not bpm_core.schema_allows_hidden(p_root, p_schema, 0) then
+      v_verdict.fault := p_at || ': is encrypted, so it cannot be checked';
+      v_verdict.unknown := true;
+    end if;
+    return v_verdict;
+  elsif p_hidden and p_schema ?| '{enum,const,uniqueItems}' and position('"__encrypted:' in p_value::text) > 0 then
+    return row(p_at || ': has an encrypted text in it, so it cannot be compared', true, p_steps + 1)::bpm_core.schema_verdict;
+  end if;
+  v_verdict.fault := p_at || ': ' || bpm_core.schema_plain_fault(p_schema, p_value);
+  if v_verdict.fault is null and jsonb_typeof(p_value) = 'object' and p_schema ?| '{properties,additionalProperties}' then
+    v_verdict := bpm_core.schema_check_members(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  elsif v_verdict.fault is null and jsonb_typeof(p_value) = 'array' and p_schema ?| '{items,prefixItems}' then
+    v_verdict := bpm_core.schema_check_items(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  end if;
+  if v_verdict.fault is null and p_schema ?| '{allOf,anyOf,oneOf,not}' then
+    v_verdict := bpm_core.schema_check_branches(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  end if;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_branches.sql
+-- allOf, anyOf, oneOf, not: checks the value against each branch. What one branch cannot tell is only made good by another that is met.
+create or replace function bpm_core.schema_check_branches(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict;
+  v_steps   integer := p_steps;
+  v_met     integer;
+  v_unknown boolean;
+  v_first   text;
+  r_branch  record;
+  v_key     text;
+begin
+  foreach v_key in array array['allOf', 'anyOf', 'oneOf', 'not'] loop
+    continue when not p_schema ? v_key;
+    v_met := 0;
+    v_unknown := false;
+    v_first := null;
+    for r_branch in select b.value from jsonb_array_elements(case v_key when 'not' then jsonb_build_array(p_schema -> v_key) else p_schema -> v_key end) b loop
+      v_verdict := bpm_core.schema_check(p_root, r_branch.value, p_value, p_at, p_depth + 1, p_hidden, v_steps);
+      v_steps := v_verdict.steps;
+      if v_key = 'allOf' and v_verdict.fault is not null then
+        return v_verdict;
+      end if;
+      v_met := v_met + (v_verdict.fault is null)::integer;
+      v_unknown := v_unknown or coalesce(v_verdict.unknown, false);
+      v_first := coalesce(v_first, v_verdict.fault);
+    end loop;
+    if v_key = 'anyOf' and v_met = 0 then
+      return row(p_at || ': meets none of anyOf, the first not because of ' || bpm_core.at_pointer(v_first), v_unknown, v_steps)::bpm_core.schema_verdict;
+    elsif v_key = 'oneOf' and (v_met <> 1 or v_unknown) then
+      return row(p_at || ': must meet one of oneOf, ' || case when v_met > 1 then 'meets ' || v_met else 'not because of ' || bpm_core.at_pointer(v_first) end, v_unknown and v_met < 2, v_steps)::bpm_core.schema_verdict;
+    elsif v_key = 'not' and (v_met = 1 or v_unknown) then
+      return row(p_at || ': must not be so (not)', v_unknown, v_steps)::bpm_core.schema_verdict;
+    end if;
+  end loop;
+  return row(null, false, v_steps)::bpm_core.schema_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_items.sql
+-- prefixItems, items: checks the items of an array, up to the first that breaks its schema.
+create or replace function bpm_core.schema_check_items(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps);
+  r_item    record;
+begin
+  for r_item in
+    select i.n - 1 as place, i.value, coalesce(p_schema -> 'prefixItems' -> (i.n - 1)::integer, p_schema -> 'items') as rule
+      from jsonb_array_elements(p_value) with ordinality i(value, n)
+  loop
+    continue when r_item.rule is null or r_item.rule = 'true';
+    v_verdict := bpm_core.schema_check(p_root, r_item.rule, r_item.value, p_at || '/' || r_item.place, p_depth + 1, p_hidden, v_verdict.steps);
+    exit when v_verdict.fault is not null;
+  end loop;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_members.sql
+-- properties, additionalProperties: checks the members of an object, up to the first that breaks its schema.
+create or replace function bpm_core.schema_check_members(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps);
+  r_member  record;
+begin
+  for r_member in
+    select m.key, m.value, coalesce(p_schema -> 'properties' -> m.key, p_schema -> 'additionalProperties') as rule
+      from jsonb_each(p_value) m
+  loop
+    continue when r_member.rule is null or r_member.rule = 'true';
+    v_verdict := bpm_core.schema_check(p_root, r_member.rule, r_member.value, p_at || '/' || bpm_core.pointer_part(r_member.key), p_depth + 1, p_hidden, v_verdict.steps);
+    exit when v_verdict.fault is not null;
+  end loop;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_children.sql
+-- The schemas right inside a schema, with their JSON pointers.
+create or replace function bpm_core.schema_children(p_schema jsonb, p_at text)
+returns table (at text, node jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_at || '/' || k.key, p_schema -> k.key
+    from unnest('{additionalProperties,items,not}'::text[]) k(key)
+   where jsonb_typeof(p_schema) = 'object' and p_schema ? k.key
+  union all
+  select p_at || '/' || k.key || '/' || (e.n - 1), e.value
+    from unnest('{prefixItems,allOf,anyOf,oneOf}'::text[]) k(key)
+   cross join lateral jsonb_array_elements(case jsonb_typeof(p_schema -> k.key) when 'array' then p_schema -> k.key else '[]' end) with ordinality e(value, n)
+   where jsonb_typeof(p_schema) = 'object'
+  union all
+  select p_at || '/' || k.key || '/' || bpm_core.pointer_part(e.key), e.value
+    from unnest('{properties,$defs}'::text[]) k(key)
+   cross join lateral jsonb_each(case jsonb_typeof(p_schema -> k.key) when 'object' then p_schema -> k.key else '{}' end) e
+   where jsonb_typeof(p_schema) = 'object'
+$$;
+
+-- from 20_catalog/schema_fault.sql
+-- Does a value meet a schema that schema_problem found nothing wrong with? An encrypted text meets only what says that it may be one, or says nothing
+-- about it: what was promised to be checked is never taken unchecked. Whoever checks too much (50,000 steps, 100 deep) has not met it.
+-- Returns:  text, the first thing that is wrong with a JSON pointer to it; null when nothing is, or there is no schema.
+create or replace function bpm_core.schema_fault(p_schema jsonb, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_schema is null then
+    return null;
+  end if;
+  return bpm_core.at_pointer((bpm_core.schema_check(p_schema, p_schema, coalesce(p_value, 'null'), '', 0, position('"__encrypted:' in p_value::text) > 0, 0)).fault);
+end
+$$;
+
+-- from 20_catalog/schema_loop.sql
+-- Definitions that lead to themselves without going into the value: checking them would not end.
+-- Returns:  text, null when there are none.
+create or replace function bpm_core.schema_loop(p_schema jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive part as (
+    select '#' as owner, p_schema - '$defs' as node, 0 as depth where jsonb_typeof(p_schema) = 'object'
+    union all
+    select '#/$defs/' || d.key, d.value, 0 from jsonb_each(case jsonb_typeof(p_schema -> '$defs') when 'object' then p_schema -> '$defs' else '{}' end) d
+    union all
+    select p.owner, c.node, p.depth + 1
+      from part p
+     cross join lateral bpm_core.schema_children(p.node, '') c
+     where p.depth < 40 and c.at ~ '^/(allOf|anyOf|oneOf|not)'),
+  edge as (
+    select distinct p.owner, p.node ->> '$ref' as target from part p where jsonb_typeof(p.node) = 'object' and p.node ? '$ref'),
+  way as (
+    select e.owner, e.target from edge e
+    union
+    select w.owner, e.target from way w join edge e on e.owner = w.target)
+  select min(format('%s: leads to itself without going into the value', substr(w.owner, 2))) from way w where w.owner = w.target
+$$;
+
+-- from 20_catalog/schema_node_problem.sql
+-- What is wrong with one schema, those inside it left aside.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.schema_node_problem(p_node jsonb, p_is_root boolean, p_root jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_node) = 'boolean' then null
+    when jsonb_typeof(p_node) <> 'object' then 'a schema is an object, true or false'
+    else (
+      select min(p.problem)
+        from (
+          select left(k.key, 100) || ' ' || bpm_core.keyword_problem(k.key, k.value, p_is_root, p_root) as problem from jsonb_each(p_node) k
+          union all
+          select 'beside $ref there can only be annotations'
+           where p_node ? '$ref' and (select array_agg(k) from jsonb_object_keys(p_node - '{$ref,$defs}'::text[]) k) && bpm_core.schema_assertions()
+          union all
+          select 'format encrypted stands beside "type": "string", and nothing else is checked there'
+           where p_node ->> 'format' = 'encrypted'
+             and (p_node -> 'type' is distinct from '"string"' or (select array_agg(k) from jsonb_object_keys(p_node - '{type,format}'::text[]) k) && bpm_core.schema_assertions())) p)
+    end
+$$;
+
+-- from 20_catalog/schema_number_fault.sql
+-- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, exactly, whatever the size. Returns: text, null when they are met.
+create or replace function bpm_core.schema_number_fault(p_schema jsonb, p_value numeric)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_value < (p_schema -> 'minimum')::numeric then format('must be at least %s', left(p_schema ->> 'minimum', 50))
+    when p_value > (p_schema -> 'maximum')::numeric then format('must be at most %s', left(p_schema ->> 'maximum', 50))
+    when p_value <= (p_schema -> 'exclusiveMinimum')::numeric then format('must be above %s', left(p_schema ->> 'exclusiveMinimum', 50))
+    when p_value >= (p_schema -> 'exclusiveMaximum')::numeric then format('must be below %s', left(p_schema ->> 'exclusiveMaximum', 50))
+    when p_value % (p_schema -> 'multipleOf')::numeric <> 0 then format('must be a multiple of %s', left(p_schema ->> 'multipleOf', 50)) end
+$$;
+
+-- from 20_catalog/schema_object_fault.sql
+-- required, minProperties, maxProperties. Returns: text, null when they are met.
+create or replace function bpm_core.schema_object_fault(p_schema jsonb, p_value jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when m.missing is not null then format('lacks %s', left(m.missing, 200))
+    when n.members < (p_schema ->> 'minProperties')::integer then format('must have at least %s members', p_schema ->> 'minProperties')
+    when n.members > (p_schema ->> 'maxProperties')::integer then format('must have at most %s members', p_schema ->> 'maxProperties') end
+    from (select string_agg(r, ', ' order by r) as missing from jsonb_array_elements_text(coalesce(p_schema -> 'required', '[]')) r where not p_value ? r) m
+   cross join (select count(*) as members from jsonb_object_keys(p_value)) n
+$$;
+
+-- from 20_catalog/schema_pattern.sql
+-- A regular expression of JSON Schema (ECMA-262) as one of PostgreSQL that means the same; understood is what does: literals, escaped signs, \n \r \t,
+-- ., [classes] with ranges, \d \D \w \W (ASCII), groups ( ) and (?: ), |, ^, $, * + ? {n} {n,} {n,m} and their lazy forms. Compare with collation C.
+-- Returns:  text, which may still be no expression at all (is_pattern); null when there is anything else in it, or it is longer than 500 characters,
+--           or its counts multiply to more than 10,000.
+create or replace function bpm_core.schema_pattern(p_pattern text)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text;
+  v_sound   boolean;
+begin
+  if length(p_pattern) > 500 or p_pattern ~ '^[*+?{]' then
+    return null;
+  end if;
+  select string_agg(case when t.word[1] = '.' then '[^' || chr(10) || chr(13) || chr(8232) || chr(8233) || ']' else t.word[1] end, '' order by t.n),
+         bool_and(case
+           when left(t.word[1], 1) = '\' then t.word[1] ~ '^\\[].*+?(){}|^$\\/dDwWnrt[-]$'
+           when left(t.word[1], 1) = '[' then t.word[1] ~ '^\[\^?(\\[].*+?(){}|^$\\/dwnrt[-]|[^][\\^])(\\[].*+?(){}|^$\\/dwnrt[-]|[^][\\])*\]$'
+           when left(t.word[1], 2) = '(?' then t.word[1] = '(?:'
+           when left(t.word[1], 1) = '{' then t.word[1] ~ '^\{[0-9]{1,3}(,([0-9]{1,3})?)?\}$'
+           else t.word[1] not in (']', '}') end)
+         and coalesce(sum(ln(greatest(1, nullif((regexp_match(t.word[1], '([0-9]+)\}$'))[1], '')::numeric))) filter (where left(t.word[1], 1) = '{'), 0) <= ln(10000::numeric)
+    into v_pattern, v_sound
+    from regexp_matches(p_pattern, '\\.|\[(?:\\.|[^]\\])*\]|\(\?.|\{[^}]*\}|.', 'g') with ordinality t(word, n);
+  return case when p_pattern = '' then '' when v_sound then v_pattern end;
+end
+$$;
+
+-- from 20_catalog/schema_plain_fault.sql
+-- What of a schema a value breaks, those parts left aside that are schemas themselves.
+-- Returns:  text without a pointer, null when nothing.
+create or replace function bpm_core.schema_plain_fault(p_schema jsonb, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_type text := jsonb_typeof(p_value);
+begin
+  if p_schema ? 'type' and not (p_schema -> 'type' ? v_type or (v_type = 'number' and p_schema -> 'type' ? 'integer' and p_value::numeric % 1 = 0)) then
+    return format('must be of type %s, is %s', replace(btrim((p_schema -> 'type')::text, '[]'), '"', ''), v_type);
+  elsif p_schema ? 'const' and p_schema -> 'const' <> p_value then
+    return 'must be ' || left((p_schema -> 'const')::text, 200);
+  elsif p_schema ? 'enum' and not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value) then
+    return 'must be one of ' || left((p_schema -> 'enum')::text, 200);
+  elsif p_schema ? 'format' then
+    return 'must be encrypted';
+  end if;
+  return case v_type
+    when 'object' then case when p_schema ?| '{required,minProperties,maxProperties}' then bpm_core.schema_object_fault(p_schema, p_value) end
+    when 'array' then case when p_schema ?| '{minItems,maxItems,uniqueItems}' then bpm_core.schema_array_fault(p_schema, p_value) end
+    when 'string' then case when p_schema ?| '{minLength,maxLength,pattern}' then bpm_core.schema_text_fault(p_schema, p_value #>> '{}') end
+    when 'number' then case when p_schema ?| '{minimum,maximum,exclusiveMinimum,exclusiveMaximum,multipleOf}' then bpm_core.schema_number_fault(p_schema, p_value::numeric) end
+  end;
+end
+$$;
+
+-- from 20_catalog/schema_problem.sql
+-- Is this a JSON Schema that the engine checks in full? Understood is a part of draft 2020-12; every keyword outside of it is refused here, so that
+-- what is stored is enforced: type, enum, const, properties, required, additionalProperties, items, prefixItems, the bounds of lengths and numbers,
+-- uniqueItems, multipleOf, pattern (the part of regular expressions that means the same everywhere, see schema_pattern), allOf, anyOf, oneOf, not, and
+-- $ref to "#" or to a name in $defs. Annotations: $schema, $comment, title, description, default, examples, deprecated, readOnly, writeOnly.
+-- format says one thing only, encrypted: a text that the driver encrypted, whose clear value nobody here can check.
+-- Returns:  text, the first problem with a JSON pointer to it; null when it is one, or null.
+create or replace function bpm_core.schema_problem(p_schema jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_problem text;
+  v_count   bigint;
+begin
+  if octet_length(p_schema::text) > 65536 then
+    return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));
+  end if;
+  with recursive sub as (
+    select '' as at, p_schema as node, 0 as depth
+    union all
+    select c.at, c.node, s.depth + 1
+      from sub s
+     cross join lateral bpm_core.schema_children(s.node, s.at) c
+     where s.depth <= 32)
+  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+    into v_count, v_problem
+    from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
+            from sub s) x
+   where p_schema is not null;
+  return bpm_core.at_pointer(coalesce(v_problem,
+    case when v_count > 2000 then format(': a schema has at most 2,000 parts, not %s', v_count)
+         when (select count(*) from jsonb_object_keys(case jsonb_typeof(p_schema -> '$defs') when 'object' then p_schema -> '$defs' else '{}' end)) > 200
+           then '/$defs: at most 200 definitions' end,
+    bpm_core.schema_loop(p_schema)));
+end
+$$;
+
+-- from 20_catalog/schema_target.sql
+-- What a $ref that keyword_problem let through points to.
+create or replace function bpm_core.schema_target(p_root jsonb, p_ref text)
+returns jsonb
+language sql immutable parallel safe
+as $$ select case when p_ref = '#' then p_root else p_root -> '$defs' -> substr(p_ref, 9) end $$;
+
+-- from 20_catalog/schema_text_fault.sql
+-- minLength, maxLength, pattern. Lengths count characters; a pattern may match anywhere. Returns: text, null when they are met.
+create or replace function bpm_core.schema_text_fault(p_schema jsonb, p_value text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_value) < (p_schema ->> 'minLength')::integer then format('must have at least %s characters', p_schema ->> 'minLength')
+    when length(p_value) > (p_schema ->> 'maxLength')::integer then format('must have at most %s characters', p_schema ->> 'maxLength')
+    when p_value collate "C" !~ bpm_core.schema_pattern(p_schema ->> 'pattern') collate "C" then format('must match %s', left(p_schema ->> 'pattern', 200)) end
+$$;
+
+-- from 20_catalog/seconds_fault.sql
+-- What is wrong with the times a destination's configuration allows.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.seconds_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(format('%s must be a number above 0, at most 600.', k.name))
+    from (values ('timeout_seconds'), ('connect_timeout_seconds')) k(name)
+   where p_config ? k.name
+     and (jsonb_typeof(p_config -> k.name) <> 'number' or not (p_config -> k.name) @? '$ ? (@ > 0 && @ <= 600)')
+$$;
+
 -- from 20_catalog/shift_time.sql
 -- A time moved by a duration, the sum or difference of two durations, or the duration between two points in time.
 -- Returns:  jsonb; null when the two do not go together, or the result is out of range.
@@ -7160,6 +7893,33 @@ begin
   end if;
   return null;
 end
+$$;
+
+-- from 20_catalog/smtp_fault.sql
+-- What is wrong with the configuration of a mail server. Who gets what can stand in the payload (to, cc, subject, text, html), too.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.smtp_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with known(name, kind) as (values
+    ('host', 'string'), ('port', 'number'), ('security', 'string'), ('user', 'string'), ('from', 'string'), ('to', 'string'), ('cc', 'string'),
+    ('subject', 'string'), ('timeout_seconds', 'number'), ('connect_timeout_seconds', 'number'))
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in (select n.name from known n))
+      then format('p_config of a mail server knows %s, not %s.', (select string_agg(n.name, ', ') from known n),
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in (select n.name from known n)))
+    when exists (select from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+      then (select min(format('%s must be a %s.', n.name, n.kind)) from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+    when coalesce(p_config ->> 'host' !~ '^[A-Za-z0-9._:-]{1,253}$', true) then 'host must be the name or address of a mail server.'
+    when p_config ? 'port' and not p_config @? '$.port ? (@ >= 1 && @ <= 65535 && @ == @.floor())' then 'port must be a whole number from 1 to 65535.'
+    when p_config ->> 'security' not in ('starttls', 'tls', 'none') then 'security must be starttls, tls or none.'
+    when coalesce(p_config ->> 'from' !~ '^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$', true) then 'from must be a mail address.'
+    when exists (select from known n where n.kind = 'string' and (p_config ->> n.name ~ '[\r\n]' or length(p_config ->> n.name) > 1000))
+      then 'Values must be one line of at most 1000 characters.'
+    else bpm_core.seconds_fault(p_config)
+  end
 $$;
 
 -- from 20_catalog/sorted_set.sql
@@ -7464,7 +8224,7 @@ begin
     select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
       from jsonb_each(p_tasks) e),
   pin as materialized (
-    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required,
            d.archived_at is not null as archived
       from wish w
       left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
@@ -7479,9 +8239,10 @@ begin
              when p.archived then format('the task %L is archived', p.code)
              when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
              when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
+             when p.kind = 'SendTask' and p.checks_result then format('the task %L has a result schema, and a send task has no result', p.code)
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
-  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease)::bpm_core.task_pin),
+  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
          jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
@@ -12083,17 +12844,26 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_limit     constant integer := 1000;
   v_workflows uuid[];
+  v_list      jsonb;
+  v_open      jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  v_list := bpm_core.list_workflows(p_tenant_id, p_process_instance_id, v_limit + 1);
+  v_open := bpm_core.open_lists(p_tenant_id, v_workflows, v_limit);
+  if jsonb_array_length(v_list) > v_limit then
+    v_list := v_list - v_limit;
+    v_open := jsonb_set(v_open, '{more}', v_open -> 'more' || '"workflows"');
+  end if;
   return jsonb_build_object(
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
               where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
-           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
-         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+           'workflows', v_list)
+         || v_open;
 end
 $$;
 
@@ -12874,7 +13644,7 @@ end
 $$;
 
 -- from 40_flow/list_workflows.sql
--- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- The workflows of a process, for get_process: those that have begun, in order of position, of several those too that have not; then those called.
 -- Returns:  jsonb array of at most p_limit objects.
 create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
 returns jsonb
@@ -12886,27 +13656,57 @@ set jit = off
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+    select coalesce(jsonb_agg(l.item order by l.called, l.position, l.id), '[]')
       from (
-        select row_number() over (order by x.called, x.position, x.id) as n, x.item
-          from (
-            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
-                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
-              from bpm.workflow w
-             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-            union all
-            select null, false, b.position,
-                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
-                                      'start_condition', b.start_source, 'status', null)
-              from bpm_core.process_instance p
-              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
-              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
-              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
-               and not exists (select from bpm_core.workflow_instance w
-                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
-         order by n
+        select x.called, x.position, x.id,
+               jsonb_build_object('binding_key', x.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'status', x.status,
+                                  'depends_on', x.depends_on, 'start_condition', x.start_condition) || x.item as item
+          from (select p.tenant_id, p.process_version_id, p.ended_bindings from bpm_core.process_instance p
+                 where p.tenant_id = p_tenant_id and p.id = p_process_instance_id offset 0) p
+         cross join lateral (
+           select w.id, w.parent_token_id is not null as called, b.position, w.binding_key, w.workflow_version_id, w.status::text as status, b.depends_on,
+                  b.start_source as start_condition,
+                  jsonb_build_object('workflow_instance_id', w.id, 'parent_token_id', w.parent_token_id, 'depth', w.depth, 'live_tokens', w.live_tokens,
+                                     'created_at', w.created_at, 'ended_at', w.ended_at) as item
+             from (select w.* from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+             left join lateral (
+               select b.position, b.depends_on, b.start_source from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+            where w.tenant_id = p_tenant_id
+           union all
+           select null, false, b.position, b.binding_key, b.workflow_version_id, null, b.depends_on, b.start_source, '{}'::jsonb
+             from (select b.* from bpm_core.process_workflow_binding b
+                    where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+            where p.ended_bindings is not null
+              and not exists (
+                select from (select w.tenant_id from bpm_core.workflow_instance w
+                              where w.process_instance_id = p_process_instance_id and w.binding_key = b.binding_key and w.trigger_key = '' offset 0) w
+                 where w.tenant_id = p_tenant_id)) x
+         cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                              where v.tenant_id = p_tenant_id and v.id = x.workflow_version_id offset 0) v
+         cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v.definition_id offset 0) d
+         order by x.called, x.position, x.id
          limit p_limit) l);
+end
+$$;
+
+-- from 40_flow/live_tokens.sql
+-- The live tokens of workflow instances.
+-- Returns:  rows of token.
+create or replace function bpm_core.live_tokens(p_tenant_id text, p_workflows uuid[])
+returns setof bpm_core.token
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.*
+    from unnest(p_workflows) w(id)
+   cross join lateral (select t.* from bpm_core.token t where t.workflow_instance_id = w.id offset 0) t
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
 end
 $$;
 
@@ -14357,57 +15157,75 @@ begin
         ('tokens', array(
           select jsonb_build_object('token_id', t.id, 'workflow_instance_id', t.workflow_instance_id, 'node_id', t.node_id, 'node_name', n.name,
                                     'element', n.element, 'state', t.state, 'since', t.updated_at)
-            from bpm_core.token t
-            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-            left join bpm_core.workflow_node n
-              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows)
-             and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select i.workflow_version_id from bpm_core.workflow_instance i
+                                where i.tenant_id = p_tenant_id and i.id = t.workflow_instance_id offset 0) i
+            left join lateral (select n.name, n.element from bpm_core.workflow_node n
+                                where n.tenant_id = p_tenant_id and n.workflow_version_id = i.workflow_version_id and n.node_id = t.node_id offset 0) n on true
            order by t.id limit p_limit + 1)),
         ('tasks', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
-           order by t.task_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.task_instance x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.task v where v.tenant_id = p_tenant_id and v.task_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state in ('Ready', 'Executing', 'Held', 'Failed')
+           order by v.task_id limit p_limit + 1)),
         ('loops', array(
           select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
                                     'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+            from unnest(p_workflows) w(id)
+           cross join lateral (select m.* from bpm_core.multi_instance m where m.workflow_instance_id = w.id offset 0) m
+           where m.tenant_id = p_tenant_id
            order by m.host_token_id limit p_limit + 1)),
         ('scopes', array(
           select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
                                     'variables', s.variables, 'live_tokens', s.live_tokens)
-            from bpm_core.scope s
-           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from unnest(p_workflows) w(id)
+           cross join lateral (select s.* from bpm_core.scope s where s.workflow_instance_id = w.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('timers', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
-           order by t.due_at, t.timer_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id}'::text[]
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select x.* from bpm_core.timer x where x.token_id = t.id offset 0) x
+           cross join lateral (select v.* from bpm.timer v where v.tenant_id = p_tenant_id and v.timer_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.status in ('Scheduled', 'Held')
+           order by v.due_at, v.timer_id limit p_limit + 1)),
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
-            from bpm_core.subscription s
-            join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
-          select to_jsonb(i) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.incident i
-           where i.tenant_id = p_tenant_id and i.workflow_instance_id = any (p_workflows) and i.state = 'Open'
-           order by i.incident_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.incident x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.incident v where v.tenant_id = p_tenant_id and v.incident_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.incident_id limit p_limit + 1)),
         ('dead_letters', array(
-          select to_jsonb(d) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.dead_letter d
-           where d.tenant_id = p_tenant_id and d.workflow_instance_id = any (p_workflows) and d.state = 'Open'
-           order by d.dead_letter_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.dead_letter x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.dead_letter v where v.tenant_id = p_tenant_id and v.dead_letter_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.dead_letter_id limit p_limit + 1)),
         ('approvals', array(
-          select to_jsonb(a) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.approval a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = any (p_workflows)
-             and (a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled')
-           order by a.approval_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.approval_record x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.approval v where v.tenant_id = p_tenant_id and v.approval_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and (x.status = 'Pending' or x.effect = 'Pending' and x.status <> 'Cancelled')
+           order by v.approval_id limit p_limit + 1)),
         ('commands', array(
-          select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
-           where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
-           order by c.command_id limit p_limit + 1))) l(name, items));
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.outbox x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.command v where v.tenant_id = p_tenant_id and v.command_id = x.command_id offset 0) v
+           where x.tenant_id = p_tenant_id
+           order by v.command_id limit p_limit + 1))) l(name, items));
 end
 $$;
 
@@ -17549,9 +18367,10 @@ $$;
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -17572,16 +18391,26 @@ begin
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
-    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash
+    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash, t.attempt, t.worker_id, t.fencing_token, c.fault
       from answer a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.attempt, t.worker_id, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+      left join lateral (select bpm_core.schema_fault(v.result_schema, a.output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
      where t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now),
+  rejected as (
+    insert into bpm_core.rejected_result (tenant_id, task_instance_id, attempt, content_hash, output, reasons, fencing_token, created_by, created_at)
+    select p_tenant_id, a.task_id, a.attempt, a.content_hash, a.output, jsonb_build_array(a.fault), a.fencing_token, a.worker_id, p_now
+      from held a
+     where a.fault is not null
+       and (select count(*) from bpm_core.rejected_result r
+             where r.tenant_id = a.tenant_id and r.task_instance_id = a.task_id and r.attempt = a.attempt) < 10
+    on conflict do nothing),
   done as (
     update bpm_core.task_instance t
        set state = 'Completed'
       from held a
-     where t.tenant_id = a.tenant_id and t.id = a.task_id
+     where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash, t.outputs, t.input),
   mapped as materialized (
@@ -17622,7 +18451,7 @@ $$;
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running; BP422 it does not meet the result schema.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
@@ -17641,6 +18470,9 @@ declare
   v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.checks_result then
+    perform bpm_core.check_user_result(p_task, v_variables);
+  end if;
   if p_task.outputs is not null then
     select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
       from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
@@ -17702,6 +18534,22 @@ begin
 end
 $$;
 
+-- from 50_work/answer_fault.sql
+-- Why an answer is Rejected: its variables, result, evidence or facts are not what we take, or the result does not meet the schema of its task.
+create or replace function bpm_core.answer_fault(p_tenant_id text, p_item jsonb, p_answer bpm_core.answer)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_answer.variables is null then
+    return coalesce(bpm_core.variables_fault(coalesce(nullif(p_item -> 'variables', 'null'), '{}')), bpm_core.result_fault(p_item -> 'result'),
+                    bpm_core.record_fault(p_answer.record));
+  end if;
+  return bpm_core.rejection(p_tenant_id, p_answer);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
 -- Tells a repeated answer from another one. What came with it for the record counts too.
 -- Returns:  bytea, sha256 over variables, result and record in canonical form.
@@ -17734,6 +18582,11 @@ begin
     return 'Rejected'::bpm.outcome;
   elsif p_answer.refusal is not null then
     return p_answer.refusal;
+  elsif r_task.checks_result and bpm_core.rejection(p_tenant_id, p_answer) is not null then
+    return 'Rejected'::bpm.outcome;
+  elsif r_task.state = 'Executing' and r_task.fencing_token = p_answer.fencing_token and r_task.lease_until > bpm_core.now() then
+    -- One before it in this call was rejected.
+    return 'WrongState'::bpm.outcome;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -17982,6 +18835,42 @@ begin
 end
 $$;
 
+-- from 50_work/check_excluded.sql
+-- May this person do this user task, by the exclusion rule of its task version? Requester: who started the process. Earlier actors: who completed a
+-- user task of this process before, of the nodes named if any are.
+-- Raises:   BP403, with who and why.
+create or replace function bpm_core.check_excluded(p_task bpm_core.task_instance, p_actor text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rule    jsonb := (
+    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+  v_process uuid;
+  v_why     text;
+begin
+  if v_rule is null then
+    return;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
+  v_why := case
+    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'requester' = 'true'
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
+    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
+         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors' end;
+  if v_why is not null then
+    perform bpm_core.fail('BP403', format('%s may not do user task %s: excluded as %s.', p_actor, p_task.id,
+        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it' else 'named by the rule' end),
+      jsonb_build_object('id', p_task.id, 'actor', p_actor, 'rule', v_why), 'Somebody else has to.');
+  end if;
+end
+$$;
+
 -- from 50_work/check_items.sql
 -- The items of a set-based command, checked for shape: an array of at most 1,000 objects with known keys.
 -- Returns:  nothing.
@@ -18034,6 +18923,28 @@ begin
   end if;
   if p_lease is not null and p_lease not between interval '1 second' and interval '1 day' then
     perform bpm_core.fail('BP422', format('The lease must be 1 second to 1 day, not %s.', p_lease), jsonb_build_object('lease', p_lease));
+  end if;
+end
+$$;
+
+-- from 50_work/check_user_result.sql
+-- Does a person's answer meet the result schema of its task? Nothing of one that does not is kept: the call raises.
+-- Raises:   BP422.
+create or replace function bpm_core.check_user_result(p_task bpm_core.task_instance, p_variables jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_fault text := (
+    select bpm_core.schema_fault(v.result_schema, p_variables) from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+begin
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', format('The result does not meet the schema of its task, %s.', v_fault), jsonb_build_object('id', p_task.id, 'outcome', 'Rejected', 'reasons', jsonb_build_array(v_fault)),
+      'The task is as it was; answer again.');
   end if;
 end
 $$;
@@ -18177,7 +19088,7 @@ $$;
 -- from 50_work/claim_user_task.sql
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
 -- Returns:  one row: task_id, outcome Done, assignee.
--- Raises:   BP403, BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text)
@@ -18200,6 +19111,7 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
+    perform bpm_core.check_excluded(r_task, v_actor);
     update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
@@ -18327,7 +19239,7 @@ $$;
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
---           evidence or facts refused; else as complete_tasks.
+--           evidence or facts refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
   p_tenant_id text default '')
@@ -18351,8 +19263,7 @@ begin
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
-        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
+      coalesce(r_done.message, bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -18365,13 +19276,14 @@ $$;
 -- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
 -- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+--           WrongState, NotFound), instance_status, message: why it is Rejected. A result that does not meet the result schema of its task is kept as
+--           rejected, and the task stays with its worker, who may answer again or fail it. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
 -- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
 -- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
-returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
+returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text, message text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -18405,10 +19317,10 @@ begin
   end if;
   return query
   select a.item, a.task_id,
-         case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end,
-         w.status::text
+         o.outcome, w.status::text, case when o.outcome = 'Rejected' then bpm_core.answer_fault(p_tenant_id, p_items -> a.item - 1, a.answer) end
     from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
+   cross join lateral (select case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end offset 0) o(outcome)
     left join lateral (select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t
                         where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
     left join lateral (select w.status from bpm_core.workflow_instance w
@@ -18421,8 +19333,8 @@ $$;
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
 -- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
---           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
@@ -18620,7 +19532,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -18628,15 +19540,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
+      input, outputs, headers, checks_result, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -18674,7 +19586,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -18682,15 +19594,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+      input, outputs, headers, checks_result, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -18844,6 +19756,28 @@ begin
     when r_run.state in ('Failed', 'Succeeded') then 'Conflict'::bpm.outcome
     when v_state = 'Cancelled' then 'Cancelled'::bpm.outcome
     else 'LeaseLost'::bpm.outcome end;
+end
+$$;
+
+-- from 50_work/has_acted.sql
+-- Has this person completed a user task of this process? p_nodes: an array of node ids, of these only; anything else: any.
+-- Returns:  boolean.
+create or replace function bpm_core.has_acted(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_nodes jsonb)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (
+       select t.tenant_id, t.node_id, t.state, t.task_type, t.worker_id from bpm_core.task_instance t where t.workflow_instance_id = w.id offset 0) t
+     where w.tenant_id = p_tenant_id and t.tenant_id = p_tenant_id and t.state = 'Completed' and t.task_type = 'bpm:user' and t.worker_id = p_actor
+       and (jsonb_typeof(p_nodes) <> 'array' or p_nodes ? t.node_id));
 end
 $$;
 
@@ -19078,7 +20012,7 @@ declare
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
   with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers,
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
       from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
      cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -19089,7 +20023,7 @@ begin
      where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
   update bpm_core.task_instance t
      set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         headers = b.headers, outputs = b.outputs,
+         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result,
          -- A task that failed for good does not come to life again by having more of them.
          max_attempts = case when t.state = 'Failed' then t.max_attempts
                              else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
@@ -19180,7 +20114,7 @@ declare
   v_troubles bpm_core.trouble[];
 begin
   with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -19191,15 +20125,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
+      input, outputs, headers, checks_result, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
            o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(
@@ -19306,17 +20240,18 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
-                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
-                    when v.is_plain then v.variables
-                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
-               coalesce(i.item -> 'result', v.variables),
+               d.variables, coalesce(i.item -> 'result', d.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
        select c.variables, bpm_core.is_plain(c.variables) as is_plain,
               case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
+     cross join lateral (
+       select case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                   when v.record is not null and bpm_core.record_fault(v.record) is not null then null
+                   when v.is_plain then v.variables
+                   when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
      order by i.n);
 end
 $$;
@@ -19521,6 +20456,36 @@ begin
   v_purged := array(
     select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
   return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
+end
+$$;
+
+-- from 50_work/rejection.sql
+-- Why an answer was rejected for not meeting the result schema of its task: now, or when it was given first. Ten different ones of an attempt are kept;
+-- of others it is only said while they could still be answered.
+-- Returns:  text, null when it was not.
+create or replace function bpm_core.rejection(p_tenant_id text, p_answer bpm_core.answer)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_reason text;
+begin
+  select coalesce(r.reason, bpm_core.schema_fault(v.result_schema, p_answer.output)) into v_reason
+    from (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_answer.task_id and t.checks_result offset 0) t
+    left join lateral (
+      select v.result_schema from bpm_core.task_version v
+       where v.tenant_id = t.tenant_id and v.id = t.task_version_id and t.state = 'Executing' and t.fencing_token = p_answer.fencing_token
+         and t.lease_until > bpm_core.now() offset 0) v on true
+    left join lateral (
+      select r.reasons ->> 0 as reason
+        from bpm_core.rejected_result r
+       where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.content_hash = p_answer.content_hash and r.fencing_token = p_answer.fencing_token
+       limit 1) r on true;
+  return 'The result does not meet the schema of its task, ' || v_reason || '.';
 end
 $$;
 
@@ -19777,7 +20742,7 @@ $$;
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -19796,6 +20761,7 @@ begin
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
   end if;
+  perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
      set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
          assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
@@ -19807,10 +20773,11 @@ $$;
 
 -- from 50_work/task_settings.sql
 -- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
--- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
--- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs. p_input_schema: what the inputs have to meet; where there are none, the variables.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; or what is not valid, with
+--           detail {invalid}; then no task may be offered.
 create or replace function bpm_core.task_settings(
-  p_expressions jsonb, p_variables jsonb,
+  p_expressions jsonb, p_variables jsonb, p_input_schema jsonb,
   out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
   out priority_level smallint, out problem text, out detail jsonb)
 language plpgsql volatile
@@ -19848,17 +20815,21 @@ begin
       return;
     end if;
   end loop;
+  if p_input_schema is not null then
+    detail := jsonb_build_object('invalid', bpm_core.schema_fault(p_input_schema, coalesce(input, p_variables)));
+    problem := 'what it is given does not meet its input schema: ' || (detail ->> 'invalid');
+  end if;
 end
 $$;
 
 -- from 50_work/task_trouble.sql
 -- Says why a task could not be offered, or what it brought not be taken over.
--- Returns:  trouble, code ExpressionUndecidable.
+-- Returns:  trouble, code ExpressionUndecidable; InputInvalid when it is the input schema that is not met.
 create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
 returns bpm_core.trouble
 language sql immutable
 as $$
-  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
+  select row(p_token, case when p_detail ? 'invalid' then 'InputInvalid' else 'ExpressionUndecidable' end, format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -20511,7 +21482,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now       timestamptz := bpm_core.now();
+  v_cancelled uuid[];
 begin
   with unsent as materialized (
     select o.tenant_id, o.id
@@ -20523,11 +21495,14 @@ begin
        set state = 'Cancelled', ended_at = v_now
       from unsent u
      where o.tenant_id = u.tenant_id and o.id = u.id
-    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
-         jsonb_build_object('command', c.command_id)
-    from cancelled c;
+    returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+           jsonb_build_object('command', c.command_id)
+      from cancelled c)
+  select array_agg(c.id) into v_cancelled from cancelled c;
+  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
 end
 $$;
 
@@ -20566,14 +21541,32 @@ begin
 end
 $$;
 
+-- from 70_delivery/check_why.sql
+-- The reason a person gives for what must have one.
+-- Raises:   BP422 missing, empty or over 4,000 characters.
+create or replace function bpm_core.check_why(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 4000 then
+    perform bpm_core.fail('BP422', format('A reason of 1 to 4000 characters is needed; it has %s.', coalesce(length(btrim(p_reason)), 0)),
+      jsonb_build_object('length', coalesce(length(btrim(p_reason)), 0)));
+  end if;
+end
+$$;
+
 -- from 70_delivery/claim_commands.sql
--- Hands out commands that are due to one worker, oldest first, each with a lease and a fencing token. Commit, then send, then bpm.mark_commands.
--- Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- Hands out commands that are due to one worker, oldest first per destination, each with a lease and a fencing token. Commit, then send, then
+-- bpm.mark_commands. Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- p_kinds: only to destinations of these kinds (null: all).
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Deliver".
-create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
+create or replace function bpm.claim_commands(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
 language plpgsql volatile security definer
@@ -20588,8 +21581,8 @@ begin
   return query
   select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
          c.process_instance_id, c.payload, c.payload_hash
-    from bpm_core.claim_pending_commands(p_tenant_id, p_worker, '-infinity', '00000000-0000-0000-0000-000000000000', p_limit, p_lease,
-                                         bpm_core.now()) c;
+    from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, null, bpm_core.now()) l
+   cross join lateral unnest(l.commands) c;
 end
 $$;
 
@@ -20599,9 +21592,10 @@ $$;
 -- Returns:  one row: commands jsonb (array of objects with the columns of claim_commands), positions jsonb (opaque),
 --           next_due_at (when the next command falls due; null: none known).
 -- Raises:   BP403, BP422 as claim_commands; BP400 positions that are not ours.
--- Writes:   outbox. Locks: outbox, skip locked.
+-- Writes:   as claim_commands. Locks: as claim_commands.
 create or replace function bpm.claim_commands_at(
-  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_tenant_id text default '')
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_kinds text[] default null,
+  p_tenant_id text default '')
 returns table (commands jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -20610,75 +21604,154 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_position bpm_core.pick_position;
-  r_scan     record;
-  v_claimed  bpm_core.claimed_command[];
-  v_count    integer;
+  v_now   timestamptz;
+  r_claim record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
-  v_position := bpm_core.read_position(p_positions -> 'pending');
-  select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
-  v_claimed := array(
-    select c from bpm_core.claim_pending_commands(p_tenant_id, p_worker, r_scan.from_at, r_scan.from_id, p_limit, p_lease, v_now) c);
-  v_count := cardinality(v_claimed);
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(v_claimed) c), '[]');
-  positions := jsonb_build_object('pending', to_jsonb(bpm_core.pick_end(
-    v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claimed[v_count].available_at, v_claimed[v_count].outbox_id,
-    v_count < p_limit, v_now)));
-  if v_count < p_limit then
+  select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
+  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  positions := r_claim.positions;
+  if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
   end if;
   return next;
 end
 $$;
 
--- from 70_delivery/claim_pending_commands.sql
--- The picker of commands: leases what is due behind (p_from_at, p_from_id), oldest first.
--- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
--- one whose payload is not the one that was hashed (check_invariants shows it).
--- Returns:  the commands as leased.
--- Locks:    outbox, skip locked. Never an instance row.
-create or replace function bpm_core.claim_pending_commands(
-  p_tenant_id text, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
-returns setof bpm_core.claimed_command
+-- from 70_delivery/claim_from_lanes.sql
+-- Claims commands, destination by destination, from where the positions stand: one for each, under its code, and under no code where the round
+-- goes on. A destination that is full or broken keeps nobody waiting but its own.
+-- Returns:  commands, positions.
+-- Writes:   as claim_lane.
+create or replace function bpm_core.claim_from_lanes(
+  p_tenant_id text, p_worker text, p_kinds text[], p_limit integer, p_lease interval, p_positions jsonb, p_now timestamptz,
+  out commands bpm_core.claimed_command[], out positions jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set enable_sort = off
 as $$
+declare
+  v_position bpm_core.pick_position;
+  v_claim    bpm_core.lane_claim;
+  v_count    integer;
+  v_reached  uuid;
+  r_lane     bpm_core.lane;
+  r_scan     record;
 begin
+  commands := '{}';
+  positions := coalesce(nullif(p_positions, 'null'), '{}');
+  v_reached := (bpm_core.read_position(positions -> '')).reached_id;
+  for r_lane in select l.* from bpm_core.open_lanes(p_tenant_id, p_kinds, v_reached, p_now) l loop
+    v_position := bpm_core.read_position(positions -> r_lane.code);
+    select s.* into r_scan from bpm_core.pick_start(v_position, p_now) s;
+    v_claim := bpm_core.claim_lane(p_tenant_id, r_lane, p_worker, r_scan.from_at, r_scan.from_id, p_limit - cardinality(commands), p_lease, p_now);
+    if v_claim.room > 0 then
+      v_count := cardinality(v_claim.commands);
+      positions := positions || jsonb_build_object(r_lane.code, bpm_core.pick_end(
+        v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claim.commands[v_count].available_at, v_claim.commands[v_count].outbox_id,
+        v_count < v_claim.room, p_now));
+      commands := commands || v_claim.commands;
+    end if;
+    v_reached := r_lane.destination_id;
+    exit when cardinality(commands) >= p_limit;
+  end loop;
+  positions := positions || jsonb_build_object('', jsonb_build_object('reached_id', v_reached));
+end
+$$;
+
+-- from 70_delivery/claim_lane.sql
+-- Claims commands of one destination, within its bounds. While its breaker is open and it is time to try, one command, by one caller.
+-- Returns:  lane_claim.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
+create or replace function bpm_core.claim_lane(
+  p_tenant_id text, p_lane bpm_core.lane, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns bpm_core.lane_claim
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
+  v_busy  integer[];
+  v_rated integer[];
+  v_ids   uuid[];
+begin
+  if p_lane.probing then
+    perform
+       from bpm_core.destination_gate g
+      where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id and g.state <> 'Closed' and g.probe_at <= p_now
+        for no key update skip locked;
+    v_claim.room := case when found then 1 else 0 end;
+  end if;
+  if p_lane.max_concurrent is not null and v_claim.room > 0 then
+    v_busy := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Concurrency', p_lane.max_concurrent, v_claim.room, p_now);
+    v_claim.room := cardinality(v_busy);
+  end if;
+  if p_lane.rate_limit is not null and v_claim.room > 0 then
+    v_rated := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Rate', p_lane.rate_limit, v_claim.room, p_now);
+    v_claim.room := cardinality(v_rated);
+  end if;
+  if v_claim.room = 0 then
+    return v_claim;
+  end if;
+  if p_lane.ordered then
+    v_ids := bpm_core.pick_ordered_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  else
+    v_ids := bpm_core.pick_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  end if;
+  if cardinality(v_ids) > 0 then
+    v_claim.commands := bpm_core.lease_commands(p_tenant_id, v_ids, v_busy, p_worker, p_lease, p_now);
+    perform bpm_core.fill_slots(p_tenant_id, p_lane, v_claim.commands, v_busy, v_rated, p_now);
+  end if;
+  return v_claim;
+end
+$$;
+
+-- from 70_delivery/claim_probes.sql
+-- Hands out Unknown commands whose receiver can be asked, and is to be asked now, each with a lease and a fencing token. Ask with GET at probe_url
+-- of the destination, {command_id} replaced, then bpm.mark_probes. A lease that runs out changes nothing: it is Unknown again.
+-- Without positions: few are Unknown at a time, and each is asked ever more rarely.
+-- p_kinds: only to destinations of these kinds (null: all).
+-- Returns:  one row per command, destination as in claim_commands.
+-- Raises:   BP403, BP422 as claim_commands.
+-- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+create or replace function bpm.claim_probes(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
+returns table (command_id uuid, probe integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
   return query
   with picked as materialized (
-    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+    select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id
-       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
-       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
-       and o.payload_hash = bpm_core.payload_hash(o.payload)
-     order by o.available_at, o.id
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+       and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
+     order by o.probe_at, o.id
      limit p_limit
-       for no key update skip locked),
-  leased as (
-    update bpm_core.outbox o
-       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
-           lease_until = p_now + p.lease, review_at = null
-      from picked p
-     where o.tenant_id = p.tenant_id and o.id = p.id
-    returning o.*)
-  select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
-         p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
-    from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p
-                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
-   order by l.available_at, l.id;
+       for no key update skip locked)
+  update bpm_core.outbox o
+     set state = 'Reconciling', fencing_token = o.fencing_token + 1, worker_id = p_worker, probes = o.probes + 1, probe_at = null, review_at = null,
+         lease_until = v_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval)
+    from picked p
+   where o.tenant_id = p.tenant_id and o.id = p.id
+  returning o.command_id, o.probes, o.fencing_token, o.lease_until, o.destination_code, o.destination_snapshot;
 end
 $$;
 
@@ -20694,8 +21767,29 @@ as $$
   select least(p_profile.backoff_cap, p_profile.backoff * power(2, least(greatest(p_attempt, 1) - 1, 20))) * (1 + random() / 10)
 $$;
 
+-- from 70_delivery/command_sequence.sql
+-- The sequence of an instance's commands to an ordered destination: its business key, or without one its process instance.
+-- Returns:  text.
+create or replace function bpm_core.command_sequence(p_tenant_id text, p_workflow_instance_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce('key:' || p.business_key, 'process:' || w.process_instance_id)
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     where w.tenant_id = p_tenant_id and w.id = p_workflow_instance_id);
+end
+$$;
+
 -- from 70_delivery/commands_due.sql
--- When does the next command fall due after p_after?
+-- When does the next command fall due after p_after? To a destination whose breaker is open not before it is tried; to one whose rate is used up
+-- when it is not any more.
 -- Returns:  timestamptz, null when none is planned.
 create or replace function bpm_core.commands_due(p_tenant_id text, p_after timestamptz)
 returns timestamptz
@@ -20708,12 +21802,37 @@ set enable_sort = off
 as $$
 begin
   return (
-    select o.available_at
-      from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.available_at > p_after
-     order by o.available_at
-     limit 1);
+    select min(case when g.probe_at is not null or g.state = 'Open' then greatest(g.probe_at, p_after, o.available_at)
+                    when o.available_at <= p_after then s.free_at else o.available_at end)
+      from bpm_core.destination d
+      left join lateral (select g.state, g.probe_at from bpm_core.destination_gate g where g.tenant_id = d.tenant_id and g.destination_id = d.id offset 0) g on true
+      left join lateral (
+        select min(s.free_at) as free_at
+          from bpm_core.destination_slot s
+         where s.tenant_id = d.tenant_id and s.destination_id = d.id and s.kind = 'Rate' and s.slot <= d.rate_limit and s.free_at > p_after) s
+        on d.rate_limit is not null
+     cross join lateral (
+        select o.available_at
+          from bpm_core.outbox o
+         where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = d.id and o.available_at < 'infinity'
+           and o.available_at > case when g.probe_at is not null or s.free_at is not null then '-infinity' else p_after end
+         order by o.available_at
+         limit 1) o
+     where d.tenant_id = p_tenant_id and not coalesce(g.state = 'Open' and g.probe_at is null, false));
 end
+$$;
+
+-- from 70_delivery/destination_profile.sql
+-- A destination as it is frozen into a command: address and receiver profile, without what bounds it.
+-- Returns:  jsonb.
+create or replace function bpm_core.destination_profile(p_destination bpm_core.destination)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select to_jsonb(p_destination)
+         - '{tenant_id,max_concurrent,rate_limit,rate_period,breaker_threshold,breaker_delay,created_by,created_at,updated_at}'::text[]
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
@@ -20727,7 +21846,6 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set intervalstyle = 'iso_8601'
 as $$
 declare
   v_now      timestamptz := bpm_core.now();
@@ -20736,22 +21854,26 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, d.snapshot,
-           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           d.id as destination_id, d.max_attempts, d.snapshot, q.sequence_key,
+           v.variables || coalesce(i.mapped, '{}') as payload, coalesce(i.problem, 'what it is given does not meet its input schema: ' || f.fault) as problem,
+           coalesce(i.detail, jsonb_build_object('invalid', f.fault)) as detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs, b.input_schema from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
-      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+      left join lateral (select d.id, d.max_attempts, d.ordered, bpm_core.destination_profile(d) as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
+      left join lateral (select bpm_core.command_sequence(a.tenant_id, a.instance_id) as sequence_key where d.ordered offset 0) q on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
+      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true
+      left join lateral (select bpm_core.schema_fault(b.input_schema, coalesce(i.mapped, v.variables)) as fault
+                          where b.input_schema is not null and i.problem is null offset 0) f on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
-      payload, payload_hash, available_at, max_attempts, created_at)
+      payload, payload_hash, available_at, max_attempts, sequence_key, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, s.sequence_key, v_now
       from sending s
      where s.destination_id is not null and s.problem is null),
   noted as (
@@ -20773,7 +21895,8 @@ end
 $$;
 
 -- from 70_delivery/expire_commands.sql
--- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown; those that were being
+-- asked for are Unknown again.
 -- Returns:  integer, how many.
 -- Writes:   as move_commands.
 create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
@@ -20786,13 +21909,48 @@ set jit = off
 as $$
 declare
   v_moves bpm_core.command_move[] := array(
-    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', case o.state when 'Sending' then 'LeaseExpired' else 'ProbeLost' end), null, null, o.attempt, null)::bpm_core.command_move
       from unnest(p_commands) i(id)
      cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
-     where o.state = 'Sending' and o.lease_until <= p_now);
+     where o.state in ('Sending', 'Reconciling') and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves);
+end
+$$;
+
+-- from 70_delivery/fill_slots.sql
+-- Notes in the slots, and in a breaker that is tried, what was claimed under their locks.
+-- Writes:   destination_slot, destination_gate.
+create or replace function bpm_core.fill_slots(
+  p_tenant_id text, p_lane bpm_core.lane, p_commands bpm_core.claimed_command[], p_busy integer[], p_rated integer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_busy is not null then
+    update bpm_core.destination_slot s
+       set free_at = c.lease_until, command_id = c.command_id
+      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
+              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
+     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+  end if;
+  if p_rated is not null then
+    update bpm_core.destination_slot s
+       set free_at = p_now + p_lane.rate_period
+      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
+     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+  end if;
+  if p_lane.probing then
+    -- Should nobody report of it, the next is tried when its lease is over.
+    update bpm_core.destination_gate g
+       set state = 'HalfOpen', probe_at = p_commands[1].lease_until, updated_at = p_now
+     where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id;
+  end if;
 end
 $$;
 
@@ -20823,6 +21981,67 @@ begin
       jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
   return v_last ->> 'state';
+end
+$$;
+
+-- from 70_delivery/first_sending_again.sql
+-- Enters the idempotency key of a sending again.
+-- Returns:  uuid, the command that the first call with this key wrote; p_new without a key or where this is the first.
+-- Raises:   BP409 the key was used for another request. BP422 the key has more than 200 characters.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.first_sending_again(p_tenant_id text, p_command_id uuid, p_reason text, p_key text, p_new uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_hash bytea := sha256(convert_to(p_command_id || ' ' || p_reason, 'UTF8'));
+  r_key  record;
+begin
+  if p_key is null then
+    return p_new;
+  elsif length(p_key) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 200 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, created_at, expires_at)
+  values (p_tenant_id, 'send_again', p_key, v_hash, jsonb_build_object('command_id', p_new), v_now, v_now + interval '90 days')
+  on conflict do nothing;
+  select k.request_hash, (k.response ->> 'command_id')::uuid as command_id into r_key
+    from bpm_core.idempotency_key k
+   where k.tenant_id = p_tenant_id and k.operation = 'send_again' and k.key = p_key;
+  if r_key.request_hash <> v_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), jsonb_build_object('key', p_key));
+  end if;
+  return r_key.command_id;
+end
+$$;
+
+-- from 70_delivery/free_slots.sql
+-- Attempts that ended give their slots back.
+-- Writes:   destination_slot.
+create or replace function bpm_core.free_slots(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with held as materialized (
+    select o.tenant_id, o.destination_id, o.slot, o.command_id
+      from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     where o.slot is not null)
+  update bpm_core.destination_slot s
+     set free_at = least(s.free_at, bpm_core.now()), command_id = null
+    from held h
+   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
+     and s.command_id = h.command_id;
 end
 $$;
 
@@ -20860,6 +22079,141 @@ begin
       state := 'Failed';
       failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
   end case;
+end
+$$;
+
+-- from 70_delivery/judge_destinations.sql
+-- What attempts say of their destinations: failures in a row open the breaker, an answer closes it. Healthy destinations are only read.
+-- Attempts told of together count as one row only if none was answered: in which order they ended is not known.
+-- A failure: nothing left, or nobody knows, or the receiver's error; not what was wrong with the one command (detail.local).
+-- Writes:   destination_gate. Locks: destination_gate, in order, last of all.
+create or replace function bpm_core.judge_destinations(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_told record;
+begin
+  for r_told in
+    with told as materialized (
+      select o.destination_id, bool_or(m.reported not in ('NotSent', 'Unknown', 'ReceiverError')) as answered, count(*)::integer as reports,
+             (array_agg(m.detail))[1] as last_error
+        from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+        join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+       where m.reported is not null and m.detail -> 'local' is distinct from 'true'
+       group by o.destination_id)
+    select t.destination_id, t.answered, case when t.answered then 0 else t.reports end as failures,
+           case when not t.answered then t.last_error end as last_error
+      from told t
+      left join lateral (select g.state, g.failures from bpm_core.destination_gate g
+                          where g.tenant_id = p_tenant_id and g.destination_id = t.destination_id offset 0) g on true
+     where not t.answered or g.failures > 0 or g.state <> 'Closed'
+     order by t.destination_id
+  loop
+    perform bpm_core.turn_gate(p_tenant_id, r_told.destination_id, r_told.failures, r_told.answered, r_told.last_error);
+  end loop;
+end
+$$;
+
+-- from 70_delivery/judge_probe.sql
+-- What a receiver's answer to a probe means for the command. One that cannot be sent any more, or whose key the receiver may have forgotten, is
+-- never Pending because it is absent, but where absence is a proof.
+-- Returns:  state; arrived (null: it is proved that it never did); failure, the incident's code when the state is Failed.
+create or replace function bpm_core.judge_probe(
+  p_seen text, p_receipt jsonb, p_command bpm_core.outbox, p_now timestamptz,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_profile jsonb := p_command.destination_snapshot;
+  v_left    boolean := p_command.attempt < p_command.max_attempts;
+begin
+  arrived := true;
+  state := 'Unknown';
+  if p_seen = 'Found' then
+    if v_profile ->> 'receipt_path' is null
+       or coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, v_profile ->> 'receipt_path')), 'null') <> 'null' then
+      state := 'Sent';
+    end if;
+  elsif p_seen = 'Absent' and v_profile ->> 'absent_means' = 'Pending' then
+    arrived := null;
+    state := (case when v_left then 'Pending' else 'Failed' end)::bpm_core.command_state;
+    failure := case when not v_left then 'DeliveryExhausted' end;
+  elsif p_seen = 'Absent' and v_left and (v_profile ->> 'resend_allowed')::boolean
+        and bpm_core.resend_until(p_command.first_sent_at, v_profile) > p_now then
+    state := 'Pending';
+  end if;
+end
+$$;
+
+-- from 70_delivery/lease_commands.sql
+-- Leases picked, locked commands to a worker.
+-- Returns:  claimed_command[], in the order of p_commands.
+-- Writes:   outbox.
+create or replace function bpm_core.lease_commands(
+  p_tenant_id text, p_commands uuid[], p_slots integer[], p_worker text, p_lease interval, p_now timestamptz)
+returns bpm_core.claimed_command[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claimed bpm_core.claimed_command[];
+begin
+  with leased as (
+    update bpm_core.outbox o
+       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval), review_at = null, probes = 0,
+           slot = p_slots[c.n]
+      from (select p_tenant_id as tenant_id, c.* from unnest(p_commands) with ordinality c(id, n) offset 0) c
+     where o.tenant_id = c.tenant_id and o.id = c.id
+    returning o.*, c.n)
+  select array_agg(row(l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot,
+                       l.task_type, p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex'))::bpm_core.claimed_command order by l.n)
+    into v_claimed
+    from leased l
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p;
+  return coalesce(v_claimed, '{}');
+end
+$$;
+
+-- from 70_delivery/lock_slots.sql
+-- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Returns:  integer[], the slots.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+create or replace function bpm_core.lock_slots(
+  p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
+  if not found then
+    insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
+    select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
+    on conflict do nothing;
+  end if;
+  return array(
+    select s.slot
+      from bpm_core.destination_slot s
+     where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot <= p_bound and s.free_at <= p_now
+     order by s.slot
+     limit p_wanted
+       for no key update skip locked);
 end
 $$;
 
@@ -20938,11 +22292,63 @@ begin
 end
 $$;
 
+-- from 70_delivery/mark_probes.sql
+-- Says what receivers answered when they were asked for commands.
+-- p_items: [{"command_id", "fencing_token", "outcome", "receipt": {…}, "detail": {…}, "retry_after_seconds": n}], at most 1,000; outcome is
+--   Found (it arrived), Absent (the receiver does not know it), Unclear (anything else).
+-- Absent proves that it never arrived only where the profile says so (absent_means), and then it is sent; where keys are honoured it is sent, too.
+-- Returns:  one row per item: item (from 1), command_id, outcome (Sent, Pending, Failed, Unknown; LeaseLost, NotFound), state.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance.
+create or replace function bpm.mark_probes(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_marks bpm_core.probe_mark[];
+  v_now   timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_marks := bpm_core.parse_probe_marks(p_items);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select o.workflow_instance_id
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
+  v_now := bpm_core.now();
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
+               null, o.attempt, o.worker_id)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
+     order by o.id, m.item));
+  -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
+  return query
+  select m.item, m.command_id,
+         case when o.id is null then 'NotFound' when o.fencing_token = m.fencing_token and o.state <> 'Reconciling' and o.probes > 0
+              then o.state::text else 'LeaseLost' end::bpm.outcome,
+         o.state::text
+    from unnest(v_marks) m
+    left join lateral (select o.id, o.fencing_token, o.state, o.probes from bpm_core.outbox o
+                        where o.tenant_id = p_tenant_id and o.command_id = m.command_id offset 0) o on true
+   order by m.item;
+end
+$$;
+
 -- from 70_delivery/move_commands.sql
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
--- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
--- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- still knows our key, or the receiver to be asked where it can be; one that is Pending again although it may have been seen carries the time after
+-- which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event, destination_slot, destination_gate; when Failed incident, dead_letter.
 create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
 returns void
 language plpgsql volatile
@@ -20957,12 +22363,13 @@ begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
-           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
-           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral (select m.state = 'Unknown' and d.probe_url is not null and o.probes < d.max_attempts as ask) p),
   moved as (
     update bpm_core.outbox o
        set state         = m.state,
@@ -20973,6 +22380,7 @@ begin
            review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
                                 when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
                                   then v_now + m.delay end,
+           probe_at      = case when m.ask then v_now + m.delay end,
            receipt       = coalesce(m.receipt, o.receipt),
            last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
            ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
@@ -20996,7 +22404,27 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.free_slots(p_tenant_id, p_moves);
+  perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
+  perform bpm_core.judge_destinations(p_tenant_id, p_moves);
 end
+$$;
+
+-- from 70_delivery/open_lanes.sql
+-- The destinations of a tenant that may be sent to now, those behind p_after first, so that every one gets its turn. At most 200.
+-- Returns:  lane rows.
+create or replace function bpm_core.open_lanes(p_tenant_id text, p_kinds text[], p_after uuid, p_now timestamptz)
+returns setof bpm_core.lane
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select d.id, d.code, d.ordered, d.max_concurrent, d.rate_limit, d.rate_period, coalesce(g.state <> 'Closed', false)
+    from bpm_core.destination d
+    left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+   where d.tenant_id = p_tenant_id and (p_kinds is null or d.kind = any (p_kinds))
+     and (g.state is null or g.state = 'Closed' or g.probe_at <= p_now)
+   order by coalesce(d.id <= p_after, false), d.id
+   limit 200
 $$;
 
 -- from 70_delivery/parse_marks.sql
@@ -21039,6 +22467,44 @@ begin
 end
 $$;
 
+-- from 70_delivery/parse_probe_marks.sql
+-- Reads the items of mark_probes.
+-- Returns:  probe_mark[], item counts from 1.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.parse_probe_marks(p_items jsonb)
+returns bpm_core.probe_mark[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcomes constant text[] := array['Found', 'Absent', 'Unclear'];
+  v_bad      bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome', nullif(i.item -> 'receipt', 'null'),
+               coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
+               case when (i.item ->> 'retry_after_seconds') is not null
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end)::bpm_core.probe_mark
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
 -- from 70_delivery/payload_hash.sql
 -- What freezes a payload: kept when the command is written, compared before every attempt.
 -- Returns:  bytea, sha256 of the payload's text in UTF-8.
@@ -21046,6 +22512,89 @@ create or replace function bpm_core.payload_hash(p_payload jsonb)
 returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_payload::text, 'UTF8')) $$;
+
+-- from 70_delivery/pick_commands.sql
+-- The picker of commands to one destination: what is due behind (p_from_at, p_from_id), oldest first.
+-- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
+-- one whose payload is not the one that was hashed (check_invariants shows it).
+-- Returns:  uuid[], locked, in order.
+-- Locks:    outbox, skip locked. Never an instance row.
+create or replace function bpm_core.pick_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select o.id
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+       and o.payload_hash = bpm_core.payload_hash(o.payload)
+     order by o.available_at, o.id
+     limit p_limit
+       for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/pick_ordered_commands.sql
+-- The picker where commands of one key leave one after the other. Of what is due, those with one of their key before them, or with one under way or
+-- of unknown fate, are put to sleep, once each; the end of that one wakes them (wake_sequences).
+-- Two statements: the first takes the keys, so that no other claim can hand out another of them; the second sees what those who held them before did.
+-- Returns:  uuid[], locked, in order.
+-- Writes:   outbox. Locks: outbox, skip locked; the keys, tried.
+create or replace function bpm_core.pick_ordered_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_found   uuid[];
+  v_blocked uuid[];
+  v_free    uuid[];
+begin
+  for i in 1 .. 20 loop
+    v_found := array(
+      select o.id
+        from bpm_core.outbox o
+       where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+         and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+         and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+         and o.payload_hash = bpm_core.payload_hash(o.payload)
+         and (o.sequence_key is null or pg_try_advisory_xact_lock(hashtextextended(p_destination_id || ' ' || o.sequence_key, 70)))
+       order by o.available_at, o.id
+       limit greatest(p_limit, 50)
+         for no key update skip locked);
+    v_blocked := array(
+      select o.id
+        from unnest(v_found) f(id)
+       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+       where exists (
+         select
+           from bpm_core.outbox x
+          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
+            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+    update bpm_core.outbox o
+       set available_at = 'infinity'
+      from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
+     where o.tenant_id = b.tenant_id and o.id = b.id;
+    v_free := array(select f.id from unnest(v_found) with ordinality f(id, n) where f.id <> all (v_blocked) order by f.n limit p_limit);
+    exit when cardinality(v_free) > 0 or cardinality(v_found) = 0;
+  end loop;
+  return v_free;
+end
+$$;
 
 -- from 70_delivery/reconcile_command.sql
 -- A person, or a probe, says what became of a command whose delivery is Unknown: Sent, Failed, Resend (the same key again, where the receiver's
@@ -21143,8 +22692,57 @@ begin
 end
 $$;
 
+-- from 70_delivery/send_again.sql
+-- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
+-- Returns:  one row: command_id (the new one), again_of, is_new.
+-- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
+--           destination is gone. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+create or replace function bpm.send_again(
+  p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (command_id uuid, again_of uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_id    uuid := bpm_core.new_id();
+  v_first uuid;
+  r_old   bpm_core.outbox;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_why(p_reason);
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no command %s.', p_command_id), jsonb_build_object('command_id', p_command_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_old.workflow_instance_id]);
+  v_first := bpm_core.first_sending_again(p_tenant_id, p_command_id, p_reason, p_idempotency_key, v_id);
+  if v_first <> v_id then
+    return query select v_first, p_command_id, false;
+    return;
+  end if;
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if r_old.state not in ('Sent', 'Failed') then
+    perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Sent or Failed can be sent again.', p_command_id, r_old.state),
+      jsonb_build_object('command_id', p_command_id, 'state', r_old.state),
+      case when r_old.state in ('Unknown', 'Reconciling', 'Manual') then 'Say what became of it with bpm.reconcile_command first.' end);
+  end if;
+  perform bpm_core.write_again(r_old, v_id, v_actor, p_reason);
+  return query select v_id, p_command_id, true;
+end
+$$;
+
 -- from 70_delivery/tick_commands.sql
--- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
+-- for. Oldest first.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
@@ -21169,7 +22767,7 @@ begin
   v_found := array(
     select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
       from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+     where o.state in ('Sending', 'Reconciling') and o.tenant_id = p_tenant_id
        and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
      order by o.lease_until, o.id
      limit p_limit);
@@ -21229,6 +22827,170 @@ begin
      order by o.review_at
      limit 1);
   return v_result;
+end
+$$;
+
+-- from 70_delivery/turn_destination.sql
+-- Opens the breaker of a destination by hand, so that nothing is sent there until a person closes it again; or closes it, whoever opened it. What is
+-- under way ends as it would. The same call again changes nothing.
+-- p_state: Open or Closed.
+-- Returns:  one row: code, state.
+-- Raises:   BP403. BP404 no such destination. BP422 no such state, reason missing or over 4,000 characters.
+-- Writes:   destination_gate, audit_event. Locks: destination_gate.
+create or replace function bpm.turn_destination(p_code text, p_state text, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (code text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_id    uuid;
+  r_gate  bpm_core.destination_gate;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(p_state not in ('Open', 'Closed'), true) then
+    perform bpm_core.fail('BP422', 'A destination is turned Open or Closed.', jsonb_build_object('state', p_state));
+  end if;
+  perform bpm_core.check_why(p_reason);
+  select d.id into v_id from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no destination %s.', p_code), jsonb_build_object('code', p_code));
+  end if;
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, v_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = v_id for no key update;
+  if r_gate.state::text <> p_state or (p_state = 'Open') <> (r_gate.held_by is not null) then
+    update bpm_core.destination_gate g
+       set state = p_state::bpm_core.breaker_state, failures = 0, openings = (p_state = 'Open')::integer,
+           opened_at = case when p_state = 'Open' then v_now end, probe_at = null, held_by = case when p_state = 'Open' then v_actor end,
+           reason = p_reason, updated_at = v_now
+     where g.tenant_id = p_tenant_id and g.destination_id = v_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'TurnDestination', 'destination', p_code, null, p_reason,
+      jsonb_build_object('from', r_gate.state, 'state', p_state));
+  end if;
+  return query select p_code, p_state;
+end
+$$;
+
+-- from 70_delivery/turn_gate.sql
+-- Counts failures of a destination (those after its last answer), and opens or closes its breaker. One that a person holds stays as it is.
+-- Writes:   destination_gate. Locks: destination_gate.
+create or replace function bpm_core.turn_gate(p_tenant_id text, p_destination_id uuid, p_failures integer, p_answered boolean, p_last_error jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_failures integer;
+  v_state    bpm_core.breaker_state;
+  v_openings integer;
+  r_gate     bpm_core.destination_gate;
+  r_profile  record;
+begin
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, p_destination_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id for no key update;
+  select d.breaker_threshold, d.breaker_delay into r_profile from bpm_core.destination d where d.tenant_id = p_tenant_id and d.id = p_destination_id;
+  v_failures := p_failures + case when p_answered then 0 else r_gate.failures end;
+  v_state := (case when r_gate.held_by is not null then 'Open'
+                  when r_gate.state = 'Closed' or p_answered
+                    then case when v_failures >= r_profile.breaker_threshold then 'Open' else 'Closed' end
+                  else 'Open' end)::bpm_core.breaker_state;
+  v_openings := case when v_state = 'Closed' then 0 when r_gate.state = v_state then r_gate.openings else r_gate.openings + 1 end;
+  update bpm_core.destination_gate g
+     set state = v_state, failures = v_failures, openings = v_openings, last_error = coalesce(p_last_error, g.last_error), updated_at = v_now,
+         opened_at = case when v_state = 'Open' then coalesce(g.opened_at, v_now) end,
+         reason = case when v_state = 'Open' then g.reason end,
+         probe_at = case when v_state = 'Closed' or g.held_by is not null then null
+                         when g.state = 'Open' then g.probe_at
+                         else v_now + least(r_profile.breaker_delay * power(2, least(v_openings - 1, 10)),
+                                            greatest(r_profile.breaker_delay, interval '10 minutes')) end
+   where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id;
+end
+$$;
+
+-- from 70_delivery/wake_sequences.sql
+-- Where commands that ended stood before others of their key, the next of each is due now.
+-- Locks before it looks: a claim that is just putting it to sleep is waited for; claims wait for nobody.
+-- Writes:   outbox.
+create or replace function bpm_core.wake_sequences(p_tenant_id text, p_ended uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys bpm_core.outbox[];
+  v_next uuid[];
+begin
+  v_keys := array(
+    select distinct on (o.destination_id, o.sequence_key) o::bpm_core.outbox
+      from (select p_tenant_id as tenant_id, e.id from unnest(p_ended) e(id) offset 0) e
+      join bpm_core.outbox o on o.tenant_id = e.tenant_id and o.id = e.id
+     where o.sequence_key is not null
+     order by o.destination_id, o.sequence_key);
+  if cardinality(v_keys) = 0 then
+    return;
+  end if;
+  v_next := array(
+    select x.id
+      from unnest(v_keys) k
+     cross join lateral (
+       select x.id
+         from bpm_core.outbox x
+        where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+        order by x.id
+        limit 1
+          for no key update) x);
+  update bpm_core.outbox o
+     set available_at = bpm_core.now()
+    from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
+   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+end
+$$;
+
+-- from 70_delivery/write_again.sql
+-- Writes the command that repeats another. The instance is locked.
+-- Raises:   BP422 the destination is gone.
+-- Writes:   outbox, history_event, audit_event.
+create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.outbox (
+    tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
+    payload, payload_hash, available_at, max_attempts, sequence_key, again_of, created_at)
+  select p_old.tenant_id, bpm_core.new_id(), p_command_id, p_old.workflow_instance_id, p_old.token_id, p_old.node_id, p_old.task_type, d.id, d.code,
+         bpm_core.destination_profile(d), p_old.payload, p_old.payload_hash, v_now, d.max_attempts,
+         case when d.ordered then coalesce(p_old.sequence_key, bpm_core.command_sequence(p_old.tenant_id, p_old.workflow_instance_id)) end,
+         p_old.command_id, v_now
+    from bpm_core.destination d
+   where d.tenant_id = p_old.tenant_id and d.code = p_old.destination_code;
+  if not found then
+    perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
+  values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
+          jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
+  perform bpm_core.write_audit(p_old.tenant_id, p_actor, 'SendAgain', 'command', p_command_id::text, null, p_reason,
+    jsonb_build_object('again_of', p_old.command_id, 'was', p_old.state));
 end
 $$;
 
@@ -22744,6 +24506,7 @@ declare
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
   v_count bigint;
+  v_open  jsonb;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -22765,6 +24528,12 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
+    from bpm_core.destination_gate g
+   cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
+   where g.tenant_id = p_tenant_id and g.state <> 'Closed';
+  return next row('destinations', v_open = '[]', false,
+    jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -22868,6 +24637,42 @@ as $$
     from several p
    cross join lateral unnest(p.ended_bindings) e(key)
    where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+$$;
+
+-- from 80_operation/check_deletable.sql
+-- Locks a definition and asks whether it may be deleted.
+-- Raises:   BP400, BP404 as definition_of. BP409 not archived for a minute, or referred to.
+-- Locks:    the definition row.
+create or replace function bpm_core.check_deletable(p_tenant_id text, p_kind text, p_code text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_definition record;
+  v_referrers  jsonb;
+begin
+  case p_kind
+    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  end case;
+  select d.* into r_definition from bpm_core.definition_of(p_tenant_id, p_kind, p_code) d;
+  if coalesce(r_definition.archived_at > bpm_core.now() - interval '1 minute', true) then
+    perform bpm_core.fail('BP409',
+      format('The %s %L is not archived%s.', p_kind, p_code, case when r_definition.archived_at is not null then ' for a minute yet' end),
+      jsonb_build_object('archived_at', r_definition.archived_at), 'Archive it with bpm.archive_definition, and delete it a minute later.');
+  end if;
+  v_referrers := (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', r.kind, 'code', r.code, 'version', r.version, 'count', r.times)) order by r.kind, r.code, r.version)
+      from (select r.* from bpm_core.referrers(p_tenant_id, p_kind, p_code, r_definition.id) r limit 100) r);
+  if v_referrers is not null then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to by %s.', p_kind, p_code,
+        concat_ws(' ', v_referrers #>> '{0,count}', v_referrers #>> '{0,kind}', quote_literal(v_referrers #>> '{0,code}'), 'version ' || (v_referrers #>> '{0,version}'))),
+      jsonb_build_object('referred_by', v_referrers), 'Archived it is out of use already; what refers to it has to be deleted first.');
+  end if;
+end
 $$;
 
 -- from 80_operation/check_invariants.sql
@@ -22990,6 +24795,113 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 80_operation/delete_definition.sql
+-- Deletes a process, workflow, task or role with all its versions, if nothing refers to any of them. It has to be archived for a minute: whoever read it
+-- before has ended by then.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, versions (how many were deleted), outcome Done.
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP409 it is not archived, or not for a minute yet; it is referred to: detail
+--           {"referred_by": [{"kind", "code", "version"} or {"kind", "count"}]}, of very many the first 100. BP422 reason too long.
+-- Writes:   the tables of the definition and its versions, start timers and waits, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.delete_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, versions integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_versions integer;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.check_deletable(p_tenant_id, p_kind, p_code);
+  v_versions := bpm_core.delete_unreferred(p_tenant_id, p_kind, p_code);
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteDefinition', p_kind, p_code, null, p_reason, jsonb_build_object('versions', v_versions));
+  return query select p_kind, p_code, v_versions, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 80_operation/delete_process_parts.sql
+-- What belongs to the versions of a process alone: its bindings, and how its start events wait.
+create or replace function bpm_core.delete_process_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id = any (v_versions);
+  delete from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id = any (v_versions);
+  delete from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = any (v_versions);
+end
+$$;
+
+-- from 80_operation/delete_unreferred.sql
+-- Deletes a definition that nothing refers to, with everything that is a part of it.
+-- Returns:  integer, how many versions it had.
+-- Raises:   BP409 something has come to refer to it since it was looked at.
+create or replace function bpm_core.delete_unreferred(p_tenant_id text, p_kind text, p_code text)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id    uuid := (bpm_core.definition_of(p_tenant_id, p_kind, p_code)).id;
+  v_count integer;
+begin
+  case p_kind
+    when 'process' then
+      perform bpm_core.delete_process_parts(p_tenant_id, v_id);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'workflow' then
+      perform bpm_core.delete_workflow_parts(p_tenant_id, v_id);
+      update bpm_core.workflow_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'task' then
+      update bpm_core.task_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    else
+      update bpm_core.role_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+  end case;
+  return v_count;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to.', p_kind, p_code), null, 'Call again: the answer will say by whom.');
+end
+$$;
+
+-- from 80_operation/delete_workflow_parts.sql
+-- What belongs to the versions of a workflow alone: its graph and the pins of its tasks.
+create or replace function bpm_core.delete_workflow_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.inclusive_reach r where r.tenant_id = p_tenant_id and r.workflow_version_id = any (v_versions);
+  delete from bpm_core.inclusive_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_task_binding b where b.tenant_id = p_tenant_id and b.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_node n where n.tenant_id = p_tenant_id and n.workflow_version_id = any (v_versions);
 end
 $$;
 
@@ -23767,7 +25679,12 @@ as $$
      ('decided more than once', d.decided > 1),
      ('took effect more than once', d.applied > 1),
      ('a task before the approval', coalesce(o.tasks, 0) > 0 and (a.status <> 'Approved' or a.effect <> 'Applied')),
-     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)),
+     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)
+      -- Or the task could not be offered: its expressions cannot be evaluated, its input is not valid.
+      and not exists (select
+                        from bpm_core.incident i
+                       where i.tenant_id = a.tenant_id and i.token_id = a.token_id and i.node_id = a.node_id
+                         and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
   union all
@@ -23993,7 +25910,7 @@ $$;
 
 -- from 80_operation/invariant_i_23.sql
 -- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
--- still knows the key, or by a person. command_id and payload never change.
+-- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -24036,6 +25953,14 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', p_tenant_id, 'sequence', q.sequence_key, 'two of one sequence are under way',
+           jsonb_build_object('destination', q.destination_code, 'commands', q.commands))
+    from (select o.destination_code, o.sequence_key, jsonb_agg(o.command_id) as commands
+            from bpm_core.outbox o
+           where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+           group by o.destination_code, o.sequence_key
+          having count(*) > 1) q
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -24301,7 +26226,7 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -24335,6 +26260,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'destinations', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
+      'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -24719,6 +26647,64 @@ as $$
     from hop h
    where h.task_type is not null
    limit p_limit
+$$;
+
+-- from 80_operation/referrers.sql
+-- Who refers to a definition or one of its versions, by key or by name.
+-- Returns:  rows: kind and code, with the version where it is one, or with how many (of instances: up to 1,000).
+create or replace function bpm_core.referrers(p_tenant_id text, p_kind text, p_code text, p_id uuid)
+returns table (kind text, code text, version integer, times bigint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'workflow', d.code, w.version, null::bigint
+    from bpm_core.role_version r
+    join bpm_core.workflow_version w on w.tenant_id = r.tenant_id and w.owner_role_version_id = r.id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'role' and r.tenant_id = p_tenant_id and r.definition_id = p_id
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.task_version t
+    join bpm_core.workflow_task_binding b on b.tenant_id = t.tenant_id and b.task_version_id = t.id
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'task' and t.tenant_id = p_tenant_id and t.definition_id = p_id
+  union
+  select 'process', d.code, v.version, null
+    from bpm_core.workflow_version w
+    join bpm_core.process_workflow_binding b on b.tenant_id = w.tenant_id and b.workflow_version_id = w.id
+    join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  union
+  -- Also what was moved to another version since: its tasks remember where they were.
+  select 'migration of an instance', null, null, count(*)
+    from bpm_core.workflow_version w
+    join bpm_core.instance_migration m on m.tenant_id = w.tenant_id and w.id in (m.from_version_id, m.to_version_id)
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  having count(*) > 0
+  union
+  select 'process instance', null, null, count(*)
+    from (select from bpm_core.process_version v
+            join bpm_core.process_instance p on p.tenant_id = v.tenant_id and p.process_version_id = v.id
+           where p_kind = 'process' and v.tenant_id = p_tenant_id and v.definition_id = p_id
+           limit 1000) p
+  having count(*) > 0
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.workflow_node n
+    join bpm_core.workflow_version w on w.tenant_id = n.tenant_id and w.id = n.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'process' and n.tenant_id = p_tenant_id and n.kind = 'CallActivity' and n.expressions #> '{call,code}' = jsonb_build_object('op', 'value', 'value', p_code)
+     -- Not by its own workflow, which calls itself.
+     and not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+                      where b.tenant_id = w.tenant_id and b.workflow_version_id = w.id and v.definition_id = p_id)
+  union
+  select 'routing rule', r.code, null, null
+    from bpm_core.routing_rule r
+   where p_kind = 'process' and r.tenant_id = p_tenant_id and r.process_code = p_code
 $$;
 
 -- from 80_operation/replay.sql
@@ -25157,7 +27143,7 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql
@@ -25512,14 +27498,113 @@ select d.tenant_id,
        v.version,
        v.status::text as status,
        v.name,
-       d.published_version_id = v.id as is_current,
+       coalesce(d.published_version_id = v.id, false) as is_current,
        v.created_by,
        v.published_at,
-       encode(v.content_hash, 'hex') as content_hash
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
   from bpm_core.process_definition d
   join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version; archived_at: none of them does, until it is published again.';
+
+create or replace view bpm.process_binding with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       b.position,
+       b.binding_key,
+       w.code as workflow_code,
+       x.version as workflow_version,
+       b.depends_on,
+       b.start_source as start_condition
+  from bpm_core.process_definition d
+  join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
+  join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+  join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.process_binding is 'Which workflow versions a process version runs, in which order and when.';
+
+create or replace view bpm.workflow_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       v.name,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       o.code as owner_role,
+       r.version as owner_role_version,
+       v.created_by,
+       v.published_at,
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.role_version r on r.tenant_id = v.tenant_id and r.id = v.owner_role_version_id
+  join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_version is 'Workflows, one row per version, with the version of the role that owns it.';
+
+create or replace view bpm.workflow_task with (security_barrier) as
+select d.tenant_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       b.node_id,
+       t.code as task_code,
+       x.version as task_version,
+       b.task_type,
+       b.max_attempts,
+       b.lease,
+       b.priority_level
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.id
+  join bpm_core.task_version x on x.tenant_id = b.tenant_id and x.id = b.task_version_id
+  join bpm_core.task_definition t on t.tenant_id = x.tenant_id and t.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_task is 'Which task version each node of a workflow version is pinned to, with what the node says otherwise.';
+
+create or replace view bpm.task_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.task_type,
+       v.executor_kind::text as executor_kind,
+       v.max_attempts,
+       v.backoff,
+       v.backoff_factor,
+       v.backoff_cap,
+       v.jitter,
+       v.lease,
+       v.approval_required,
+       v.input_schema,
+       v.result_schema,
+       v.exclusion_rule,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.task_definition d
+  join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_version is 'How tasks are executed, one row per version.';
+
+create or replace view bpm.role_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.responsibilities,
+       v.policy,
+       v.capabilities,
+       v.context_profile,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.role_definition d
+  join bpm_core.role_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.role_version is 'Who owns workflows, one row per version.';
 
 create or replace view bpm.session_link with (security_barrier) as
 select l.tenant_id,
@@ -25826,6 +27911,36 @@ select l.tenant_id,
  where l.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.dead_letter is 'Work that used up its attempts or was refused. requeue_dead_letter gives it fresh attempts, discard_dead_letter closes it.';
 
+create or replace view bpm.result with (security_barrier) as
+select r.tenant_id,
+       r.task_instance_id as task_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       r.verdict::text as verdict,
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select r.tenant_id,
+       r.task_instance_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       'Rejected',
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.rejected_result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
+
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -25877,6 +27992,9 @@ select o.tenant_id,
        o.lease_until,
        o.first_sent_at,
        case when o.state = 'Unknown' then o.review_at end as sent_again_at,
+       o.probe_at as asked_at,
+       o.sequence_key,
+       o.again_of,
        o.payload,
        encode(o.payload_hash, 'hex') as payload_hash,
        o.receipt,
@@ -25889,7 +28007,69 @@ select o.tenant_id,
   left join bpm_core.workflow_node n
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; asked_at: the receiver is asked for it then; both null: only bpm.reconcile_command moves it. available_at infinity: one of its sequence is before it. first_sent_at null: the receiver cannot have seen it.';
+
+create or replace view bpm.unknown_command with (security_barrier) as
+select o.tenant_id,
+       o.command_id,
+       o.workflow_instance_id,
+       o.node_id,
+       o.destination_code,
+       o.state::text as state,
+       o.attempt,
+       coalesce(o.last_error ->> 'error', o.last_error ->> 'reason', o.last_error ->> 'outcome', 'nobody reported') as reason,
+       o.last_error as detail,
+       case when o.state = 'Manual' then 'a person'
+            when o.state = 'Reconciling' then 'the receiver is being asked'
+            when o.probe_at is not null then 'the receiver is asked'
+            when o.review_at is not null then 'it is sent again'
+            else 'a person' end as next_step,
+       coalesce(o.probe_at, o.review_at) as next_at,
+       case when o.state <> 'Unknown' or o.probe_at is not null or o.review_at is not null then null
+            when not (o.destination_snapshot ->> 'resend_allowed')::boolean then 'the receiver does not honour keys'
+            when o.attempt >= o.max_attempts then 'no attempt is left'
+            else 'the receiver may have forgotten the key' end as why_not_again,
+       o.first_sent_at
+  from bpm_core.outbox o
+ where o.state in ('Unknown', 'Reconciling', 'Manual') and o.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.unknown_command is 'Commands of which nobody knows whether they arrived: why, and what happens next. Where next_step is a person, bpm.reconcile_command moves them.';
+
+create or replace view bpm.destination with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       d.kind,
+       d.config,
+       d.secret_ref,
+       coalesce(g.state::text, 'Closed') as state,
+       coalesce(g.failures, 0) as failures,
+       g.opened_at,
+       g.probe_at,
+       g.held_by,
+       g.reason,
+       g.last_error,
+       d.key_header,
+       d.key_retention,
+       d.conflict_means,
+       d.resend_allowed,
+       d.server_error_safe,
+       d.receipt_path,
+       d.probe_url,
+       d.absent_means,
+       d.ordered,
+       d.max_attempts,
+       d.backoff,
+       d.backoff_cap,
+       d.lease,
+       d.max_concurrent,
+       d.rate_limit,
+       d.rate_period,
+       d.breaker_threshold,
+       d.breaker_delay,
+       d.updated_at
+  from bpm_core.destination d
+  left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -26088,6 +28268,7 @@ values
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
+  ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
   ('close_case', false, true, true),
@@ -26100,6 +28281,7 @@ values
   ('fail_tasks', false, true, false),
   ('link_session', false, true, true),
   ('mark_commands', false, true, false),
+  ('mark_probes', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
@@ -26121,16 +28303,21 @@ values
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
+  ('send_again', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
+  ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('archive_definition', false, false, false),
   ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
+  ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('deprecate_process', false, false, false),
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
