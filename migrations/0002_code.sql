@@ -7090,7 +7090,7 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree, 'condition_source', n.definition -> 'condition') end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
                          || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
                          || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
@@ -14478,9 +14478,12 @@ begin
            order by t.due_at, t.timer_id limit p_limit + 1)),
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
-                                    'correlation_key', s.correlation_key, 'since', s.created_at)
+                                    'correlation_key', s.correlation_key, 'condition', n.expressions ->> 'condition_source', 'since', s.created_at)
             from bpm_core.subscription s
             join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
+            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+            left join bpm_core.workflow_node n
+              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id
            where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
