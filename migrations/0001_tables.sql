@@ -270,6 +270,9 @@ create table bpm_core.task_version (
 );
 alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
 comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
+comment on column bpm_core.task_version.input_schema is 'JSON Schema, of the part schema_problem lets through, which what a task is given has to meet when it is offered.';
+comment on column bpm_core.task_version.result_schema is 'The same of what it gives back: its result, or without one its variables.';
+comment on column bpm_core.task_version.exclusion_rule is 'Who may not do it: {"requester": true, "earlier_actors": true or node ids, "actors": names}.';
 comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
 
 create table bpm_core.workflow_definition (
@@ -408,11 +411,15 @@ create table bpm_core.workflow_task_binding (
   destination_code    text collate "C",
   expressions         jsonb,
   headers             jsonb,
+  input_schema        jsonb,
+  checks_result       boolean check (checks_result),
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
 );
 comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
+comment on column bpm_core.workflow_task_binding.input_schema is 'A copy of its task version''s; null: there is none, which costs nothing.';
+comment on column bpm_core.workflow_task_binding.checks_result is 'Its task version has a result schema; null: it has none.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
@@ -616,7 +623,7 @@ create type bpm_core.draft_flow as (
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
 
 -- A node pinned to a task version that is not the published one of its type, with what it gets from there.
-create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval);
+create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval, input_schema jsonb, checks_result boolean);
 
 -- A binding of a process on its way to process_workflow_binding; problem: what is wrong with its start condition.
 create type bpm_core.draft_binding as (
@@ -635,6 +642,9 @@ create type bpm_core.draft_binding as (
   workflow_version_id uuid,
   starts              text[]
 );
+
+-- Whether a value meets a schema: fault says why not; unknown: because it could not be checked; steps: taken so far, which are bounded.
+create type bpm_core.schema_verdict as (fault text, unknown boolean, steps integer);
 
 create type bpm_core.expression_token as (
   kind  text,
@@ -1286,6 +1296,7 @@ create table bpm_core.task_instance (
   candidate_users      text[],
   outputs              jsonb,
   headers              jsonb,
+  checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
@@ -1302,6 +1313,7 @@ comment on column bpm_core.task_instance.fencing_token is 'Grows by one with eve
 comment on column bpm_core.task_instance.input is 'What its input mappings gave; the worker sees it over the variables.';
 comment on column bpm_core.task_instance.outputs is 'Its output mappings, compiled, a copy of its binding''s; null: what it brings is patched as it is.';
 comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
+comment on column bpm_core.task_instance.checks_result is 'Its task version has a result schema; null: it has none, so that an answer needs no look at it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
 
 create table bpm_core.execution (
@@ -1333,7 +1345,21 @@ create table bpm_core.result (
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
-comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
+
+create table bpm_core.rejected_result (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  content_hash     bytea not null,
+  output           jsonb not null,
+  reasons          jsonb not null,
+  fencing_token    bigint not null,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, attempt, content_hash)
+);
+comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
 alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
 
 create table bpm_core.task_evidence (

@@ -1255,6 +1255,58 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/archive_definition.sql
+-- Archives a process, workflow, task or role: a process is started no more, by nothing; a workflow is bound by no new process, a task pinned by no new
+-- workflow, a role owns no new one. What is pinned to their versions goes on. Publishing again brings it back.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, outcome Done (also when it was archived before).
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP422 reason too long.
+-- Writes:   the definition, of a process what publish_starts writes, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.archive_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_now        timestamptz := bpm_core.now();
+  v_archived   uuid;
+  v_published  uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.definition_of(p_tenant_id, p_kind, p_code);
+  case p_kind
+    when 'process' then
+      update bpm_core.process_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+      returning d.id, d.published_version_id into v_archived, v_published;
+      if found then
+        perform bpm_core.publish_starts(p_tenant_id, v_archived, v_published, null);
+      end if;
+    when 'workflow' then
+      update bpm_core.workflow_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    when 'task' then
+      update bpm_core.task_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    else
+      update bpm_core.role_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+  end case;
+  if v_archived is not null then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ArchiveDefinition', p_kind, p_code, null, p_reason);
+  end if;
+  return query select p_kind, p_code, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 20_catalog/at_pointer.sql
+-- What is wrong, with the pointer to where: that of the whole is empty, so it is called root.
+create or replace function bpm_core.at_pointer(p_fault text)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_fault like ': %' then 'root' || p_fault else p_fault end $$;
+
 -- from 20_catalog/binding_faults.sql
 -- What is wrong with the bindings of a process: references, keys, conditions, order.
 -- Returns:  rows code, binding_key, message.
@@ -1304,11 +1356,13 @@ as $$
          coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
-         b.expressions, b.headers
+         b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
+         case when p.node_id is null then t.checks_result else p.checks_result end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
-    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct bpm_core.pinned_type(m) from unnest(p_nodes) m where m.task_type is not null)) t
+      on t.task_type = bpm_core.pinned_type(n)
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;
 
@@ -2597,6 +2651,30 @@ begin
 end
 $$;
 
+-- from 20_catalog/definition_of.sql
+-- A definition by kind and code.
+-- Returns:  one row: id, archived_at.
+-- Raises:   BP400 unknown kind. BP404 nothing of that code.
+create or replace function bpm_core.definition_of(p_tenant_id text, p_kind text, p_code text, out id uuid, out archived_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case p_kind
+    when 'process' then select d.id, d.archived_at into id, archived_at from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'workflow' then select d.id, d.archived_at into id, archived_at from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'task' then select d.id, d.archived_at into id, archived_at from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'role' then select d.id, d.archived_at into id, archived_at from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    else
+      perform bpm_core.fail('BP400', format('There is no kind of definition %L.', left(p_kind, 100)), null, 'Kinds are process, workflow, task and role.');
+  end case;
+  if id is null then
+    perform bpm_core.fail('BP404', format('There is no %s %L.', p_kind, left(p_code, 200)), jsonb_build_object('kind', p_kind, 'code', left(p_code, 200)),
+      'See the views bpm.definition, bpm.workflow_version, bpm.task_version and bpm.role_version.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/deploy_bpmn.sql
 -- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
 -- main) and can be started.
@@ -2651,6 +2729,46 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 20_catalog/deprecate_process.sql
+-- Takes a version of a process out of use: it is started no more, neither by its number nor as the current one, nor called. What runs it goes on. For good:
+-- publishing the same content again makes a new version. Without its current version a process has none, until one is published.
+-- Returns:  one row: code, version, outcome Done (also when it was deprecated before).
+-- Raises:   BP400 no version. BP403. BP404 no such process or version. BP422 reason too long.
+-- Writes:   process_version, process_definition, what publish_starts writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.deprecate_process(
+  p_code text, p_version integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_id         uuid;
+  v_definition bpm_core.process_definition;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_version is null then
+    perform bpm_core.fail('BP400', 'deprecate_process needs the number of a version.', null, 'See the view bpm.definition.');
+  end if;
+  perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_id := bpm_core.find_version(p_tenant_id, p_code, p_version);
+  select d.* into v_definition from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  update bpm_core.process_version v set status = 'Deprecated' where v.tenant_id = p_tenant_id and v.id = v_id and v.status = 'Published';
+  if found then
+    if v_definition.published_version_id = v_id then
+      perform bpm_core.publish_starts(p_tenant_id, v_definition.id, v_id, null);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_definition.id;
+    end if;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeprecateProcess', 'process', p_code, p_version, p_reason,
+      jsonb_build_object('was_current', coalesce(v_definition.published_version_id = v_id, false)));
+  end if;
+  return query select p_code, p_version, 'Done'::bpm.outcome;
 end
 $$;
 
@@ -3522,6 +3640,24 @@ begin
 end
 $$;
 
+-- from 20_catalog/exclusion_problem.sql
+-- What is wrong with a rule about who may not do a task.
+-- Returns:  text, null when nothing is, or there is no rule.
+create or replace function bpm_core.exclusion_problem(p_rule jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_rule is null then null
+    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,actors}'::text[] <> '{}' or p_rule = '{}'
+      then 'p_exclusion_rule is an object of requester, earlier_actors and actors.'
+    when p_rule ? 'requester' and jsonb_typeof(p_rule -> 'requester') <> 'boolean' then 'p_exclusion_rule: requester is true or false.'
+    when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
+      then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
+    when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
+$$;
+
 -- from 20_catalog/expand_catch.sql
 -- Puts the definitions of one catching event side by side before it (expand_events).
 create or replace function bpm_core.expand_catch(
@@ -4195,7 +4331,9 @@ returns setof bpm_core.finding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.pinned_type(n) as pinned_type from unnest(p_nodes) n),
+  pinned as materialized (
+    select t.* from bpm_core.pinned_tasks(p_tenant_id, array(select distinct n.pinned_type from node n where n.pinned_type is not null)) t)
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
@@ -4203,16 +4341,24 @@ as $$
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select format('tasks of type %s have a result schema, and a send task has no result', n.task_type)
+      where n.kind = 'SendTask' and exists (select from pinned t where t.task_type = n.task_type and t.checks_result)
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
+           'Publish it with bpm.publish_task and p_executor_kind => ''Human''.')
+    from node n
+   where n.kind = 'UserTask' and btrim(n.attributes ->> 'bpm:type') <> ''
+     and not exists (select from pinned t where t.task_type = n.pinned_type and t.executor_kind = 'Human')
+  union all
   select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
     from node n
     join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
    where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
-     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+     and not exists (select from pinned t where t.task_type = n.task_type)
    group by n.task_type
   union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)
@@ -4448,7 +4594,9 @@ begin
      where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.version = p_version;
   end if;
   if v_version is null or v_definition is null then
-    perform bpm_core.fail('BP404', format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code),
+    perform bpm_core.fail('BP404',
+      case when v_definition is not null and p_version is null then format('Process %L has no current version.', p_code)
+           else format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code) end,
       jsonb_build_object('code', p_code, 'version', p_version), 'See the view bpm.definition.');
   end if;
   return v_version;
@@ -4525,22 +4673,32 @@ end
 $$;
 
 -- from 20_catalog/get_definition.sql
--- One version of a process, with its graph.
--- Returns:  one row; graph is {nodes, flows, tasks} of its workflow main, content_hash in hex.
+-- One version of a process, with what it binds.
+-- Returns:  one row; graph is {nodes, flows, tasks} of its workflow, of several the first; content_hash in hex; bindings: [{binding_key, position, workflow,
+--           version, owner_role, owner_role_version, depends_on, start_condition, graph}].
 -- Raises:   BP404 no such process or version. BP403.
 create or replace function bpm.get_definition(p_code text, p_version integer default null, p_tenant_id text default '')
-returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb)
+returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb, bindings jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   return query
-    select d.code, v.version, v.status::text, v.name, d.published_version_id = v.id, encode(v.content_hash, 'hex'), v.created_by, v.published_at, w.graph
+    select d.code, v.version, v.status::text, v.name, coalesce(d.published_version_id = v.id, false), encode(v.content_hash, 'hex'), v.created_by, v.published_at,
+           b.bindings #> '{0,graph}', b.bindings
       from bpm_core.process_version v
       join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-      join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main'
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+     cross join lateral (
+       select jsonb_agg(jsonb_build_object(
+                'binding_key', b.binding_key, 'position', b.position, 'workflow', w.code, 'version', x.version, 'owner_role', o.code,
+                'owner_role_version', r.version, 'depends_on', b.depends_on, 'start_condition', b.start_source, 'graph', x.graph) order by b.position) as bindings
+         from bpm_core.process_workflow_binding b
+         join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+         join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+         join bpm_core.role_version r on r.tenant_id = x.tenant_id and r.id = x.owner_role_version_id
+         join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+        where b.tenant_id = v.tenant_id and b.process_version_id = v.id) b
      where v.tenant_id = p_tenant_id and v.id = bpm_core.find_version(p_tenant_id, p_code, p_version);
 end
 $$;
@@ -4856,6 +5014,27 @@ returns boolean
 language sql immutable parallel safe
 as $$ select starts_with(p_value #>> '{}', '__encrypted:') $$;
 
+-- from 20_catalog/is_pattern.sql
+-- Is this a regular expression we take (schema_pattern), and can it be compiled?
+create or replace function bpm_core.is_pattern(p_pattern text)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text := bpm_core.schema_pattern(p_pattern);
+begin
+  if v_pattern is null then
+    return false;
+  end if;
+  perform '' collate "C" ~ v_pattern collate "C";
+  return true;
+exception
+  when invalid_regular_expression then
+    return false;
+end
+$$;
+
 -- from 20_catalog/is_plain_condition.sql
 -- Whether jsonpath can say a condition: logic, comparisons of paths and literals, empty and is defined of a path.
 create or replace function bpm_core.is_plain_condition(p_tree jsonb)
@@ -4907,6 +5086,48 @@ begin
   end if;
   return p_id;
 end
+$$;
+
+-- from 20_catalog/keyword_problem.sql
+-- What is wrong with a keyword of a JSON Schema and its value; schemas inside it are judged on their own.
+-- Returns:  text, which goes on after the keyword's name; null when nothing is.
+create or replace function bpm_core.keyword_problem(p_keyword text, p_value jsonb, p_is_root boolean, p_root jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_keyword in ('title', 'description', '$comment') then case when jsonb_typeof(p_value) <> 'string' then 'must be a text' end
+    when p_keyword in ('default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'const', 'additionalProperties', 'not') then null
+    when p_keyword = '$schema' then
+      case when not p_is_root or p_value #>> '{}' !~ '^https://json-schema.org/draft/2020-12/schema#?$' then 'can only name draft 2020-12, at the root' end
+    when p_keyword = 'type' then
+      case when not (jsonb_typeof(p_value) in ('string', 'array') and p_value <> '[]'
+                     and not exists (select from jsonb_path_query(p_value, '$[*]') t where t not in ('"null"', '"boolean"', '"integer"', '"number"', '"string"', '"array"', '"object"')))
+           then 'must be null, boolean, integer, number, string, array or object, or an array of these' end
+    when p_keyword = 'enum' then case when jsonb_typeof(p_value) <> 'array' or p_value = '[]' then 'must be an array that is not empty' end
+    when p_keyword in ('properties', '$defs') then
+      case when jsonb_typeof(p_value) <> 'object' then 'must be an object' when p_keyword = '$defs' and not p_is_root then 'can only stand at the root' end
+    when p_keyword = 'required' then
+      case when jsonb_typeof(p_value) <> 'array' or exists (select from jsonb_array_elements(case jsonb_typeof(p_value) when 'array' then p_value else '[]' end) e where jsonb_typeof(e) <> 'string')
+           then 'must be an array of texts' end
+    when p_keyword in ('prefixItems', 'allOf', 'anyOf', 'oneOf') then case when jsonb_typeof(p_value) <> 'array' or p_value = '[]' then 'must be an array that is not empty' end
+    when p_keyword = 'items' then case when jsonb_typeof(p_value) = 'array' then 'must be one schema; for one per place there is prefixItems' end
+    when p_keyword in ('minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties') then
+      case when jsonb_typeof(p_value) <> 'number' or not p_value @? '$ ? (@ >= 0 && @ <= 1000000000 && @.floor() == @)' then 'must be a whole number from 0 to 1,000,000,000' end
+    when p_keyword = 'uniqueItems' then case when jsonb_typeof(p_value) <> 'boolean' then 'must be true or false' end
+    when p_keyword in ('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum') then
+      case when jsonb_typeof(p_value) <> 'number' then 'must be a number' end
+    when p_keyword = 'multipleOf' then
+      case when jsonb_typeof(p_value) <> 'number' or not p_value @? '$ ? (@ >= 0.000000000001 && @ <= 1000000000000)' then 'must be a number from 10^-12 to 10^12' end
+    when p_keyword = 'pattern' then
+      case when jsonb_typeof(p_value) <> 'string' then 'must be a text' when not bpm_core.is_pattern(p_value #>> '{}')
+           then 'is no regular expression of the part that is checked: literals, ., classes, \d \w, groups, |, ^, $, * + ? {n,m}' end
+    when p_keyword = 'format' then case when p_value <> '"encrypted"' then 'can only be encrypted; use pattern for the shape of a text' end
+    when p_keyword = '$ref' then
+      case when p_value #>> '{}' is distinct from '#' and not coalesce(p_value #>> '{}' ~ '^#/\$defs/[A-Za-z0-9._-]+$' and p_root -> '$defs' ? substr(p_value #>> '{}', 9), false)
+           then 'can only be "#" or "#/$defs/" and a name that is there, of letters, digits, dots, dashes and underscores' end
+    else 'is not checked, so it is refused' end
 $$;
 
 -- from 20_catalog/known_call.sql
@@ -5565,7 +5786,7 @@ as $$
     when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
-    when 'userTask' then array['bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
+    when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
     when 'process' then array['bpm:saga']
@@ -6295,16 +6516,25 @@ as $$ select p_variables #> string_to_array(p_path, '.') $$;
 -- The published task version each task type is pinned to at deploy: of the definition that carries the type's name, else the youngest.
 -- Returns:  one row per type that has one.
 create or replace function bpm_core.pinned_tasks(p_tenant_id text, p_types text[])
-returns table (task_type text, task_version_id uuid, max_attempts integer, lease interval, approval_required boolean)
+returns table (task_type text, task_version_id uuid, max_attempts integer, lease interval, approval_required boolean, input_schema jsonb, checks_result boolean,
+               executor_kind bpm_core.executor_kind)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required
+  select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required,
+         v.input_schema, nullif(v.result_schema is not null, false), v.executor_kind
     from bpm_core.task_definition d
     join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.id = d.published_version_id
    where d.tenant_id = p_tenant_id and v.task_type = any (p_types) and d.archived_at is null
    order by v.task_type, d.code = v.task_type desc, v.published_at desc, v.id desc
 $$;
+
+-- from 20_catalog/pinned_type.sql
+-- The task type whose published version a node is pinned to: its own; of a user task the one it names, else bpm:user.
+create or replace function bpm_core.pinned_type(p_node bpm_core.draft_node)
+returns text
+language sql immutable parallel safe
+as $$ select case when p_node.kind = 'UserTask' then coalesce(nullif(btrim(p_node.attributes ->> 'bpm:type'), ''), p_node.task_type) else p_node.task_type end $$;
 
 -- from 20_catalog/plain_flow.sql
 -- A flow the compiler adds, in the process and scope of a node.
@@ -6361,6 +6591,13 @@ begin
   return regexp_replace(p_value::text, '"__(date|instant|time|duration):', '"', 'g')::jsonb;
 end
 $$;
+
+-- from 20_catalog/pointer_part.sql
+-- A key as one part of a JSON pointer; long ones are cut.
+create or replace function bpm_core.pointer_part(p_key text)
+returns text
+language sql immutable parallel safe
+as $$ select replace(replace(left(p_key, 200), '~', '~0'), '/', '~1') $$;
 
 -- from 20_catalog/postorder.sql
 -- The nodes of a graph, each after all that it leads to, as far as circles allow.
@@ -6535,16 +6772,19 @@ $$;
 -- from 20_catalog/publish_task.sql
 -- Says how tasks of a type are executed: a new version, or an identical one again, which becomes the current one. Files deployed from now on are pinned to it;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
+-- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
+-- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
--- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, or a reserved type (bpm:…). BP403.
+-- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
 -- Writes:   task_definition, task_version, audit_event.
 -- Locks:    the task_definition row.
 create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6566,7 +6806,11 @@ begin
          when coalesce(p_executor_kind not in ('Service', 'Human', 'Script', 'Decision'), true) then 'p_executor_kind must be Service, Human, Script or Decision.'
          when coalesce(p_backoff_factor not between 1 and 100, true) then 'p_backoff_factor must be from 1 to 100.'
          when coalesce(p_jitter not between 0 and 1, true) then 'p_jitter must be from 0 to 1.'
-         when p_approval_required is null then 'p_approval_required is null.' end,
+         when p_approval_required is null then 'p_approval_required is null.'
+         when bpm_core.schema_problem(p_input_schema) is not null then 'p_input_schema, ' || bpm_core.schema_problem(p_input_schema) || '.'
+         when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
+         when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
+    bpm_core.exclusion_problem(p_exclusion_rule),
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -6579,6 +6823,9 @@ begin
   v_draft.jitter := p_jitter;
   v_draft.lease := p_lease;
   v_draft.approval_required := p_approval_required;
+  v_draft.input_schema := p_input_schema;
+  v_draft.result_schema := p_result_schema;
+  v_draft.exclusion_rule := p_exclusion_rule;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -6599,7 +6846,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -7177,6 +7424,425 @@ begin
 end
 $$;
 
+-- from 20_catalog/schema_allows_hidden.sql
+-- May an encrypted text stand where this schema is asked? Where it says so, or says nothing at all.
+create or replace function bpm_core.schema_allows_hidden(p_root jsonb, p_schema jsonb, p_depth integer)
+returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(p_schema) = 'boolean' then
+    return p_schema = 'true';
+  elsif p_schema ->> 'format' = 'encrypted' then
+    return true;
+  elsif p_depth > 40 or exists (select from jsonb_object_keys(p_schema) k where k = any (bpm_core.schema_assertions()) and k not in ('$ref', 'allOf', 'anyOf', 'oneOf')) then
+    return false;
+  elsif p_schema ? '$ref' then
+    return bpm_core.schema_allows_hidden(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_depth + 1);
+  end if;
+  return not exists (select from jsonb_array_elements(coalesce(p_schema -> 'allOf', '[]')) e where not bpm_core.schema_allows_hidden(p_root, e, p_depth + 1))
+     and (not p_schema ? 'anyOf' or exists (select from jsonb_array_elements(p_schema -> 'anyOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)))
+     and (not p_schema ? 'oneOf' or (select count(*) from jsonb_array_elements(p_schema -> 'oneOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)) = 1);
+end
+$$;
+
+-- from 20_catalog/schema_array_fault.sql
+-- minItems, maxItems, uniqueItems. Returns: text, null when they are met.
+create or replace function bpm_core.schema_array_fault(p_schema jsonb, p_value jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_array_length(p_value) < (p_schema ->> 'minItems')::integer then format('must have at least %s items', p_schema ->> 'minItems')
+    when jsonb_array_length(p_value) > (p_schema ->> 'maxItems')::integer then format('must have at most %s items', p_schema ->> 'maxItems')
+    when p_schema -> 'uniqueItems' = 'true' and (select count(distinct e) < count(*) from jsonb_array_elements(p_value) e) then 'must not have an item twice' end
+$$;
+
+-- from 20_catalog/schema_assertions.sql
+-- The keywords of JSON Schema that say what a value must be, as far as the engine checks them.
+create or replace function bpm_core.schema_assertions()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'items', 'prefixItems', 'minItems',
+               'maxItems', 'uniqueItems', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
+               'allOf', 'anyOf', 'oneOf', 'not', 'format', '$ref']
+$$;
+
+-- from 20_catalog/schema_check.sql
+-- Checks one value against one schema. p_at: the pointer to the value; p_hidden: there are encrypted texts in the whole of it; p_steps: taken so far.
+-- Returns:  fault, null when it is met; unknown: it could not be checked, so that it does not meet the opposite either; steps taken.
+create or replace function bpm_core.schema_check(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps + 1);
+begin
+  if p_steps >= 50000 or p_depth > 100 then
+    return row(p_at || ': too much to check', true, p_steps)::bpm_core.schema_verdict;
+  elsif jsonb_typeof(p_schema) = 'boolean' then
+    v_verdict.fault := case when p_schema = 'false' then p_at || ': must not be there' end;
+    return v_verdict;
+  elsif p_schema ? '$ref' then
+    return bpm_core.schema_check(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_value, p_at, p_depth + 1, p_hidden, p_steps + 1);
+  elsif p_hidden and bpm_core.is_hidden(p_value) then
+    if not bpm_core.schema_allows_hidden(p_root, p_schema, 0) then
+      v_verdict.fault := p_at || ': is encrypted, so it cannot be checked';
+      v_verdict.unknown := true;
+    end if;
+    return v_verdict;
+  elsif p_hidden and p_schema ?| '{enum,const,uniqueItems}' and position('"__encrypted:' in p_value::text) > 0 then
+    return row(p_at || ': has an encrypted text in it, so it cannot be compared', true, p_steps + 1)::bpm_core.schema_verdict;
+  end if;
+  v_verdict.fault := p_at || ': ' || bpm_core.schema_plain_fault(p_schema, p_value);
+  if v_verdict.fault is null and jsonb_typeof(p_value) = 'object' and p_schema ?| '{properties,additionalProperties}' then
+    v_verdict := bpm_core.schema_check_members(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  elsif v_verdict.fault is null and jsonb_typeof(p_value) = 'array' and p_schema ?| '{items,prefixItems}' then
+    v_verdict := bpm_core.schema_check_items(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  end if;
+  if v_verdict.fault is null and p_schema ?| '{allOf,anyOf,oneOf,not}' then
+    v_verdict := bpm_core.schema_check_branches(p_root, p_schema, p_value, p_at, p_depth, p_hidden, v_verdict.steps);
+  end if;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_branches.sql
+-- allOf, anyOf, oneOf, not: checks the value against each branch. What one branch cannot tell is only made good by another that is met.
+create or replace function bpm_core.schema_check_branches(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict;
+  v_steps   integer := p_steps;
+  v_met     integer;
+  v_unknown boolean;
+  v_first   text;
+  r_branch  record;
+  v_key     text;
+begin
+  foreach v_key in array array['allOf', 'anyOf', 'oneOf', 'not'] loop
+    continue when not p_schema ? v_key;
+    v_met := 0;
+    v_unknown := false;
+    v_first := null;
+    for r_branch in select b.value from jsonb_array_elements(case v_key when 'not' then jsonb_build_array(p_schema -> v_key) else p_schema -> v_key end) b loop
+      v_verdict := bpm_core.schema_check(p_root, r_branch.value, p_value, p_at, p_depth + 1, p_hidden, v_steps);
+      v_steps := v_verdict.steps;
+      if v_key = 'allOf' and v_verdict.fault is not null then
+        return v_verdict;
+      end if;
+      v_met := v_met + (v_verdict.fault is null)::integer;
+      v_unknown := v_unknown or coalesce(v_verdict.unknown, false);
+      v_first := coalesce(v_first, v_verdict.fault);
+    end loop;
+    if v_key = 'anyOf' and v_met = 0 then
+      return row(p_at || ': meets none of anyOf, the first not because of ' || bpm_core.at_pointer(v_first), v_unknown, v_steps)::bpm_core.schema_verdict;
+    elsif v_key = 'oneOf' and (v_met <> 1 or v_unknown) then
+      return row(p_at || ': must meet one of oneOf, ' || case when v_met > 1 then 'meets ' || v_met else 'not because of ' || bpm_core.at_pointer(v_first) end, v_unknown and v_met < 2, v_steps)::bpm_core.schema_verdict;
+    elsif v_key = 'not' and (v_met = 1 or v_unknown) then
+      return row(p_at || ': must not be so (not)', v_unknown, v_steps)::bpm_core.schema_verdict;
+    end if;
+  end loop;
+  return row(null, false, v_steps)::bpm_core.schema_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_items.sql
+-- prefixItems, items: checks the items of an array, up to the first that breaks its schema.
+create or replace function bpm_core.schema_check_items(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps);
+  r_item    record;
+begin
+  for r_item in
+    select i.n - 1 as place, i.value, coalesce(p_schema -> 'prefixItems' -> (i.n - 1)::integer, p_schema -> 'items') as rule
+      from jsonb_array_elements(p_value) with ordinality i(value, n)
+  loop
+    continue when r_item.rule is null or r_item.rule = 'true';
+    v_verdict := bpm_core.schema_check(p_root, r_item.rule, r_item.value, p_at || '/' || r_item.place, p_depth + 1, p_hidden, v_verdict.steps);
+    exit when v_verdict.fault is not null;
+  end loop;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_check_members.sql
+-- properties, additionalProperties: checks the members of an object, up to the first that breaks its schema.
+create or replace function bpm_core.schema_check_members(
+  p_root jsonb, p_schema jsonb, p_value jsonb, p_at text, p_depth integer, p_hidden boolean, p_steps integer)
+returns bpm_core.schema_verdict
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps);
+  r_member  record;
+begin
+  for r_member in
+    select m.key, m.value, coalesce(p_schema -> 'properties' -> m.key, p_schema -> 'additionalProperties') as rule
+      from jsonb_each(p_value) m
+  loop
+    continue when r_member.rule is null or r_member.rule = 'true';
+    v_verdict := bpm_core.schema_check(p_root, r_member.rule, r_member.value, p_at || '/' || bpm_core.pointer_part(r_member.key), p_depth + 1, p_hidden, v_verdict.steps);
+    exit when v_verdict.fault is not null;
+  end loop;
+  return v_verdict;
+end
+$$;
+
+-- from 20_catalog/schema_children.sql
+-- The schemas right inside a schema, with their JSON pointers.
+create or replace function bpm_core.schema_children(p_schema jsonb, p_at text)
+returns table (at text, node jsonb)
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_at || '/' || k.key, p_schema -> k.key
+    from unnest('{additionalProperties,items,not}'::text[]) k(key)
+   where jsonb_typeof(p_schema) = 'object' and p_schema ? k.key
+  union all
+  select p_at || '/' || k.key || '/' || (e.n - 1), e.value
+    from unnest('{prefixItems,allOf,anyOf,oneOf}'::text[]) k(key)
+   cross join lateral jsonb_array_elements(case jsonb_typeof(p_schema -> k.key) when 'array' then p_schema -> k.key else '[]' end) with ordinality e(value, n)
+   where jsonb_typeof(p_schema) = 'object'
+  union all
+  select p_at || '/' || k.key || '/' || bpm_core.pointer_part(e.key), e.value
+    from unnest('{properties,$defs}'::text[]) k(key)
+   cross join lateral jsonb_each(case jsonb_typeof(p_schema -> k.key) when 'object' then p_schema -> k.key else '{}' end) e
+   where jsonb_typeof(p_schema) = 'object'
+$$;
+
+-- from 20_catalog/schema_fault.sql
+-- Does a value meet a schema that schema_problem found nothing wrong with? An encrypted text meets only what says that it may be one, or says nothing
+-- about it: what was promised to be checked is never taken unchecked. Whoever checks too much (50,000 steps, 100 deep) has not met it.
+-- Returns:  text, the first thing that is wrong with a JSON pointer to it; null when nothing is, or there is no schema.
+create or replace function bpm_core.schema_fault(p_schema jsonb, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_schema is null then
+    return null;
+  end if;
+  return bpm_core.at_pointer((bpm_core.schema_check(p_schema, p_schema, coalesce(p_value, 'null'), '', 0, position('"__encrypted:' in p_value::text) > 0, 0)).fault);
+end
+$$;
+
+-- from 20_catalog/schema_loop.sql
+-- Definitions that lead to themselves without going into the value: checking them would not end.
+-- Returns:  text, null when there are none.
+create or replace function bpm_core.schema_loop(p_schema jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive part as (
+    select '#' as owner, p_schema - '$defs' as node, 0 as depth where jsonb_typeof(p_schema) = 'object'
+    union all
+    select '#/$defs/' || d.key, d.value, 0 from jsonb_each(case jsonb_typeof(p_schema -> '$defs') when 'object' then p_schema -> '$defs' else '{}' end) d
+    union all
+    select p.owner, c.node, p.depth + 1
+      from part p
+     cross join lateral bpm_core.schema_children(p.node, '') c
+     where p.depth < 40 and c.at ~ '^/(allOf|anyOf|oneOf|not)'),
+  edge as (
+    select distinct p.owner, p.node ->> '$ref' as target from part p where jsonb_typeof(p.node) = 'object' and p.node ? '$ref'),
+  way as (
+    select e.owner, e.target from edge e
+    union
+    select w.owner, e.target from way w join edge e on e.owner = w.target)
+  select min(format('%s: leads to itself without going into the value', substr(w.owner, 2))) from way w where w.owner = w.target
+$$;
+
+-- from 20_catalog/schema_node_problem.sql
+-- What is wrong with one schema, those inside it left aside.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.schema_node_problem(p_node jsonb, p_is_root boolean, p_root jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when jsonb_typeof(p_node) = 'boolean' then null
+    when jsonb_typeof(p_node) <> 'object' then 'a schema is an object, true or false'
+    else (
+      select min(p.problem)
+        from (
+          select left(k.key, 100) || ' ' || bpm_core.keyword_problem(k.key, k.value, p_is_root, p_root) as problem from jsonb_each(p_node) k
+          union all
+          select 'beside $ref there can only be annotations'
+           where p_node ? '$ref' and (select array_agg(k) from jsonb_object_keys(p_node - '{$ref,$defs}'::text[]) k) && bpm_core.schema_assertions()
+          union all
+          select 'format encrypted stands beside "type": "string", and nothing else is checked there'
+           where p_node ->> 'format' = 'encrypted'
+             and (p_node -> 'type' is distinct from '"string"' or (select array_agg(k) from jsonb_object_keys(p_node - '{type,format}'::text[]) k) && bpm_core.schema_assertions())) p)
+    end
+$$;
+
+-- from 20_catalog/schema_number_fault.sql
+-- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, exactly, whatever the size. Returns: text, null when they are met.
+create or replace function bpm_core.schema_number_fault(p_schema jsonb, p_value numeric)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_value < (p_schema -> 'minimum')::numeric then format('must be at least %s', left(p_schema ->> 'minimum', 50))
+    when p_value > (p_schema -> 'maximum')::numeric then format('must be at most %s', left(p_schema ->> 'maximum', 50))
+    when p_value <= (p_schema -> 'exclusiveMinimum')::numeric then format('must be above %s', left(p_schema ->> 'exclusiveMinimum', 50))
+    when p_value >= (p_schema -> 'exclusiveMaximum')::numeric then format('must be below %s', left(p_schema ->> 'exclusiveMaximum', 50))
+    when p_value % (p_schema -> 'multipleOf')::numeric <> 0 then format('must be a multiple of %s', left(p_schema ->> 'multipleOf', 50)) end
+$$;
+
+-- from 20_catalog/schema_object_fault.sql
+-- required, minProperties, maxProperties. Returns: text, null when they are met.
+create or replace function bpm_core.schema_object_fault(p_schema jsonb, p_value jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when m.missing is not null then format('lacks %s', left(m.missing, 200))
+    when n.members < (p_schema ->> 'minProperties')::integer then format('must have at least %s members', p_schema ->> 'minProperties')
+    when n.members > (p_schema ->> 'maxProperties')::integer then format('must have at most %s members', p_schema ->> 'maxProperties') end
+    from (select string_agg(r, ', ' order by r) as missing from jsonb_array_elements_text(coalesce(p_schema -> 'required', '[]')) r where not p_value ? r) m
+   cross join (select count(*) as members from jsonb_object_keys(p_value)) n
+$$;
+
+-- from 20_catalog/schema_pattern.sql
+-- A regular expression of JSON Schema (ECMA-262) as one of PostgreSQL that means the same; understood is what does: literals, escaped signs, \n \r \t,
+-- ., [classes] with ranges, \d \D \w \W (ASCII), groups ( ) and (?: ), |, ^, $, * + ? {n} {n,} {n,m} and their lazy forms. Compare with collation C.
+-- Returns:  text, which may still be no expression at all (is_pattern); null when there is anything else in it, or it is longer than 500 characters,
+--           or its counts multiply to more than 10,000.
+create or replace function bpm_core.schema_pattern(p_pattern text)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text;
+  v_sound   boolean;
+begin
+  if length(p_pattern) > 500 or p_pattern ~ '^[*+?{]' then
+    return null;
+  end if;
+  select string_agg(case when t.word[1] = '.' then '[^' || chr(10) || chr(13) || chr(8232) || chr(8233) || ']' else t.word[1] end, '' order by t.n),
+         bool_and(case
+           when left(t.word[1], 1) = '\' then t.word[1] ~ '^\\[].*+?(){}|^$\\/dDwWnrt[-]$'
+           when left(t.word[1], 1) = '[' then t.word[1] ~ '^\[\^?(\\[].*+?(){}|^$\\/dwnrt[-]|[^][\\^])(\\[].*+?(){}|^$\\/dwnrt[-]|[^][\\])*\]$'
+           when left(t.word[1], 2) = '(?' then t.word[1] = '(?:'
+           when left(t.word[1], 1) = '{' then t.word[1] ~ '^\{[0-9]{1,3}(,([0-9]{1,3})?)?\}$'
+           else t.word[1] not in (']', '}') end)
+         and coalesce(sum(ln(greatest(1, nullif((regexp_match(t.word[1], '([0-9]+)\}$'))[1], '')::numeric))) filter (where left(t.word[1], 1) = '{'), 0) <= ln(10000::numeric)
+    into v_pattern, v_sound
+    from regexp_matches(p_pattern, '\\.|\[(?:\\.|[^]\\])*\]|\(\?.|\{[^}]*\}|.', 'g') with ordinality t(word, n);
+  return case when p_pattern = '' then '' when v_sound then v_pattern end;
+end
+$$;
+
+-- from 20_catalog/schema_plain_fault.sql
+-- What of a schema a value breaks, those parts left aside that are schemas themselves.
+-- Returns:  text without a pointer, null when nothing.
+create or replace function bpm_core.schema_plain_fault(p_schema jsonb, p_value jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_type text := jsonb_typeof(p_value);
+begin
+  if p_schema ? 'type' and not (p_schema -> 'type' ? v_type or (v_type = 'number' and p_schema -> 'type' ? 'integer' and p_value::numeric % 1 = 0)) then
+    return format('must be of type %s, is %s', replace(btrim((p_schema -> 'type')::text, '[]'), '"', ''), v_type);
+  elsif p_schema ? 'const' and p_schema -> 'const' <> p_value then
+    return 'must be ' || left((p_schema -> 'const')::text, 200);
+  elsif p_schema ? 'enum' and not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value) then
+    return 'must be one of ' || left((p_schema -> 'enum')::text, 200);
+  elsif p_schema ? 'format' then
+    return 'must be encrypted';
+  end if;
+  return case v_type
+    when 'object' then case when p_schema ?| '{required,minProperties,maxProperties}' then bpm_core.schema_object_fault(p_schema, p_value) end
+    when 'array' then case when p_schema ?| '{minItems,maxItems,uniqueItems}' then bpm_core.schema_array_fault(p_schema, p_value) end
+    when 'string' then case when p_schema ?| '{minLength,maxLength,pattern}' then bpm_core.schema_text_fault(p_schema, p_value #>> '{}') end
+    when 'number' then case when p_schema ?| '{minimum,maximum,exclusiveMinimum,exclusiveMaximum,multipleOf}' then bpm_core.schema_number_fault(p_schema, p_value::numeric) end
+  end;
+end
+$$;
+
+-- from 20_catalog/schema_problem.sql
+-- Is this a JSON Schema that the engine checks in full? Understood is a part of draft 2020-12; every keyword outside of it is refused here, so that
+-- what is stored is enforced: type, enum, const, properties, required, additionalProperties, items, prefixItems, the bounds of lengths and numbers,
+-- uniqueItems, multipleOf, pattern (the part of regular expressions that means the same everywhere, see schema_pattern), allOf, anyOf, oneOf, not, and
+-- $ref to "#" or to a name in $defs. Annotations: $schema, $comment, title, description, default, examples, deprecated, readOnly, writeOnly.
+-- format says one thing only, encrypted: a text that the driver encrypted, whose clear value nobody here can check.
+-- Returns:  text, the first problem with a JSON pointer to it; null when it is one, or null.
+create or replace function bpm_core.schema_problem(p_schema jsonb)
+returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_problem text;
+  v_count   bigint;
+begin
+  if octet_length(p_schema::text) > 65536 then
+    return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));
+  end if;
+  with recursive sub as (
+    select '' as at, p_schema as node, 0 as depth
+    union all
+    select c.at, c.node, s.depth + 1
+      from sub s
+     cross join lateral bpm_core.schema_children(s.node, s.at) c
+     where s.depth <= 32)
+  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+    into v_count, v_problem
+    from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
+            from sub s) x
+   where p_schema is not null;
+  return bpm_core.at_pointer(coalesce(v_problem,
+    case when v_count > 2000 then format(': a schema has at most 2,000 parts, not %s', v_count)
+         when (select count(*) from jsonb_object_keys(case jsonb_typeof(p_schema -> '$defs') when 'object' then p_schema -> '$defs' else '{}' end)) > 200
+           then '/$defs: at most 200 definitions' end,
+    bpm_core.schema_loop(p_schema)));
+end
+$$;
+
+-- from 20_catalog/schema_target.sql
+-- What a $ref that keyword_problem let through points to.
+create or replace function bpm_core.schema_target(p_root jsonb, p_ref text)
+returns jsonb
+language sql immutable parallel safe
+as $$ select case when p_ref = '#' then p_root else p_root -> '$defs' -> substr(p_ref, 9) end $$;
+
+-- from 20_catalog/schema_text_fault.sql
+-- minLength, maxLength, pattern. Lengths count characters; a pattern may match anywhere. Returns: text, null when they are met.
+create or replace function bpm_core.schema_text_fault(p_schema jsonb, p_value text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_value) < (p_schema ->> 'minLength')::integer then format('must have at least %s characters', p_schema ->> 'minLength')
+    when length(p_value) > (p_schema ->> 'maxLength')::integer then format('must have at most %s characters', p_schema ->> 'maxLength')
+    when p_value collate "C" !~ bpm_core.schema_pattern(p_schema ->> 'pattern') collate "C" then format('must match %s', left(p_schema ->> 'pattern', 200)) end
+$$;
+
 -- from 20_catalog/seconds_fault.sql
 -- What is wrong with the times a destination's configuration allows.
 -- Returns:  text, null when nothing is.
@@ -7556,7 +8222,7 @@ begin
     select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
       from jsonb_each(p_tasks) e),
   pin as materialized (
-    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required,
            d.archived_at is not null as archived
       from wish w
       left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
@@ -7571,9 +8237,10 @@ begin
              when p.archived then format('the task %L is archived', p.code)
              when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
              when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
+             when p.kind = 'SendTask' and p.checks_result then format('the task %L has a result schema, and a send task has no result', p.code)
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
-  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease)::bpm_core.task_pin),
+  select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
          jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
@@ -12175,17 +12842,26 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_limit     constant integer := 1000;
   v_workflows uuid[];
+  v_list      jsonb;
+  v_open      jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  v_list := bpm_core.list_workflows(p_tenant_id, p_process_instance_id, v_limit + 1);
+  v_open := bpm_core.open_lists(p_tenant_id, v_workflows, v_limit);
+  if jsonb_array_length(v_list) > v_limit then
+    v_list := v_list - v_limit;
+    v_open := jsonb_set(v_open, '{more}', v_open -> 'more' || '"workflows"');
+  end if;
   return jsonb_build_object(
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
               where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
-           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
-         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+           'workflows', v_list)
+         || v_open;
 end
 $$;
 
@@ -12966,7 +13642,7 @@ end
 $$;
 
 -- from 40_flow/list_workflows.sql
--- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- The workflows of a process, for get_process: those that have begun, in order of position, of several those too that have not; then those called.
 -- Returns:  jsonb array of at most p_limit objects.
 create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
 returns jsonb
@@ -12978,27 +13654,57 @@ set jit = off
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+    select coalesce(jsonb_agg(l.item order by l.called, l.position, l.id), '[]')
       from (
-        select row_number() over (order by x.called, x.position, x.id) as n, x.item
-          from (
-            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
-                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
-              from bpm.workflow w
-             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-            union all
-            select null, false, b.position,
-                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
-                                      'start_condition', b.start_source, 'status', null)
-              from bpm_core.process_instance p
-              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
-              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
-              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
-               and not exists (select from bpm_core.workflow_instance w
-                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
-         order by n
+        select x.called, x.position, x.id,
+               jsonb_build_object('binding_key', x.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'status', x.status,
+                                  'depends_on', x.depends_on, 'start_condition', x.start_condition) || x.item as item
+          from (select p.tenant_id, p.process_version_id, p.ended_bindings from bpm_core.process_instance p
+                 where p.tenant_id = p_tenant_id and p.id = p_process_instance_id offset 0) p
+         cross join lateral (
+           select w.id, w.parent_token_id is not null as called, b.position, w.binding_key, w.workflow_version_id, w.status::text as status, b.depends_on,
+                  b.start_source as start_condition,
+                  jsonb_build_object('workflow_instance_id', w.id, 'parent_token_id', w.parent_token_id, 'depth', w.depth, 'live_tokens', w.live_tokens,
+                                     'created_at', w.created_at, 'ended_at', w.ended_at) as item
+             from (select w.* from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+             left join lateral (
+               select b.position, b.depends_on, b.start_source from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+            where w.tenant_id = p_tenant_id
+           union all
+           select null, false, b.position, b.binding_key, b.workflow_version_id, null, b.depends_on, b.start_source, '{}'::jsonb
+             from (select b.* from bpm_core.process_workflow_binding b
+                    where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+            where p.ended_bindings is not null
+              and not exists (
+                select from (select w.tenant_id from bpm_core.workflow_instance w
+                              where w.process_instance_id = p_process_instance_id and w.binding_key = b.binding_key and w.trigger_key = '' offset 0) w
+                 where w.tenant_id = p_tenant_id)) x
+         cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                              where v.tenant_id = p_tenant_id and v.id = x.workflow_version_id offset 0) v
+         cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v.definition_id offset 0) d
+         order by x.called, x.position, x.id
          limit p_limit) l);
+end
+$$;
+
+-- from 40_flow/live_tokens.sql
+-- The live tokens of workflow instances.
+-- Returns:  rows of token.
+create or replace function bpm_core.live_tokens(p_tenant_id text, p_workflows uuid[])
+returns setof bpm_core.token
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.*
+    from unnest(p_workflows) w(id)
+   cross join lateral (select t.* from bpm_core.token t where t.workflow_instance_id = w.id offset 0) t
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
 end
 $$;
 
@@ -14449,60 +15155,83 @@ begin
         ('tokens', array(
           select jsonb_build_object('token_id', t.id, 'workflow_instance_id', t.workflow_instance_id, 'node_id', t.node_id, 'node_name', n.name,
                                     'element', n.element, 'state', t.state, 'since', t.updated_at)
-            from bpm_core.token t
-            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-            left join bpm_core.workflow_node n
-              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows)
-             and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select i.workflow_version_id from bpm_core.workflow_instance i
+                                where i.tenant_id = p_tenant_id and i.id = t.workflow_instance_id offset 0) i
+            left join lateral (select n.name, n.element from bpm_core.workflow_node n
+                                where n.tenant_id = p_tenant_id and n.workflow_version_id = i.workflow_version_id and n.node_id = t.node_id offset 0) n on true
            order by t.id limit p_limit + 1)),
         ('tasks', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
-           order by t.task_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.task_instance x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.task v where v.tenant_id = p_tenant_id and v.task_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state in ('Ready', 'Executing', 'Held', 'Failed')
+           order by v.task_id limit p_limit + 1)),
         ('loops', array(
           select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
                                     'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+            from unnest(p_workflows) w(id)
+           cross join lateral (select m.* from bpm_core.multi_instance m where m.workflow_instance_id = w.id offset 0) m
+           where m.tenant_id = p_tenant_id
            order by m.host_token_id limit p_limit + 1)),
         ('scopes', array(
           select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
                                     'variables', s.variables, 'live_tokens', s.live_tokens)
-            from bpm_core.scope s
-           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from unnest(p_workflows) w(id)
+           cross join lateral (select s.* from bpm_core.scope s where s.workflow_instance_id = w.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('timers', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
-           order by t.due_at, t.timer_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id}'::text[]
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select x.* from bpm_core.timer x where x.token_id = t.id offset 0) x
+           cross join lateral (select v.* from bpm.timer v where v.tenant_id = p_tenant_id and v.timer_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.status in ('Scheduled', 'Held')
+           order by v.due_at, v.timer_id limit p_limit + 1)),
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
-                                    'correlation_key', s.correlation_key, 'condition', n.expressions ->> 'condition_source', 'since', s.created_at)
-            from bpm_core.subscription s
-            join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
-            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-            left join bpm_core.workflow_node n
-              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+                                    'correlation_key', s.correlation_key, 'since', s.created_at)
+                 || case s.kind when 'Conditional' then jsonb_build_object('condition', c.source) else '{}' end
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+            left join lateral (
+              select n.expressions ->> 'condition_source' as source
+                from (select w.workflow_version_id from bpm_core.workflow_instance w
+                       where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+               cross join lateral (select n.expressions from bpm_core.workflow_node n
+                                    where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n) c
+              on s.kind = 'Conditional'
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
-          select to_jsonb(i) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.incident i
-           where i.tenant_id = p_tenant_id and i.workflow_instance_id = any (p_workflows) and i.state = 'Open'
-           order by i.incident_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.incident x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.incident v where v.tenant_id = p_tenant_id and v.incident_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.incident_id limit p_limit + 1)),
         ('dead_letters', array(
-          select to_jsonb(d) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.dead_letter d
-           where d.tenant_id = p_tenant_id and d.workflow_instance_id = any (p_workflows) and d.state = 'Open'
-           order by d.dead_letter_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.dead_letter x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.dead_letter v where v.tenant_id = p_tenant_id and v.dead_letter_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.dead_letter_id limit p_limit + 1)),
         ('approvals', array(
-          select to_jsonb(a) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.approval a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = any (p_workflows)
-             and (a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled')
-           order by a.approval_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.approval_record x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.approval v where v.tenant_id = p_tenant_id and v.approval_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and (x.status = 'Pending' or x.effect = 'Pending' and x.status <> 'Cancelled')
+           order by v.approval_id limit p_limit + 1)),
         ('commands', array(
-          select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
-           where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
-           order by c.command_id limit p_limit + 1))) l(name, items));
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.outbox x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.command v where v.tenant_id = p_tenant_id and v.command_id = x.command_id offset 0) v
+           where x.tenant_id = p_tenant_id
+           order by v.command_id limit p_limit + 1))) l(name, items));
 end
 $$;
 
@@ -17644,9 +18373,10 @@ $$;
 -- from 50_work/accept_answers.sql
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -17667,16 +18397,26 @@ begin
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
-    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash
+    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash, t.attempt, t.worker_id, t.fencing_token, c.fault
       from answer a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.attempt, t.worker_id, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+      left join lateral (select bpm_core.schema_fault(v.result_schema, a.output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
      where t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now),
+  rejected as (
+    insert into bpm_core.rejected_result (tenant_id, task_instance_id, attempt, content_hash, output, reasons, fencing_token, created_by, created_at)
+    select p_tenant_id, a.task_id, a.attempt, a.content_hash, a.output, jsonb_build_array(a.fault), a.fencing_token, a.worker_id, p_now
+      from held a
+     where a.fault is not null
+       and (select count(*) from bpm_core.rejected_result r
+             where r.tenant_id = a.tenant_id and r.task_instance_id = a.task_id and r.attempt = a.attempt) < 10
+    on conflict do nothing),
   done as (
     update bpm_core.task_instance t
        set state = 'Completed'
       from held a
-     where t.tenant_id = a.tenant_id and t.id = a.task_id
+     where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash, t.outputs, t.input),
   mapped as materialized (
@@ -17717,7 +18457,7 @@ $$;
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running; BP422 it does not meet the result schema.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
@@ -17736,6 +18476,9 @@ declare
   v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.checks_result then
+    perform bpm_core.check_user_result(p_task, v_variables);
+  end if;
   if p_task.outputs is not null then
     select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
       from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
@@ -17797,6 +18540,22 @@ begin
 end
 $$;
 
+-- from 50_work/answer_fault.sql
+-- Why an answer is Rejected: its variables, result, evidence or facts are not what we take, or the result does not meet the schema of its task.
+create or replace function bpm_core.answer_fault(p_tenant_id text, p_item jsonb, p_answer bpm_core.answer)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_answer.variables is null then
+    return coalesce(bpm_core.variables_fault(coalesce(nullif(p_item -> 'variables', 'null'), '{}')), bpm_core.result_fault(p_item -> 'result'),
+                    bpm_core.record_fault(p_answer.record));
+  end if;
+  return bpm_core.rejection(p_tenant_id, p_answer);
+end
+$$;
+
 -- from 50_work/answer_hash.sql
 -- Tells a repeated answer from another one. What came with it for the record counts too.
 -- Returns:  bytea, sha256 over variables, result and record in canonical form.
@@ -17829,6 +18588,11 @@ begin
     return 'Rejected'::bpm.outcome;
   elsif p_answer.refusal is not null then
     return p_answer.refusal;
+  elsif r_task.checks_result and bpm_core.rejection(p_tenant_id, p_answer) is not null then
+    return 'Rejected'::bpm.outcome;
+  elsif r_task.state = 'Executing' and r_task.fencing_token = p_answer.fencing_token and r_task.lease_until > bpm_core.now() then
+    -- One before it in this call was rejected.
+    return 'WrongState'::bpm.outcome;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then
@@ -18077,6 +18841,42 @@ begin
 end
 $$;
 
+-- from 50_work/check_excluded.sql
+-- May this person do this user task, by the exclusion rule of its task version? Requester: who started the process. Earlier actors: who completed a
+-- user task of this process before, of the nodes named if any are.
+-- Raises:   BP403, with who and why.
+create or replace function bpm_core.check_excluded(p_task bpm_core.task_instance, p_actor text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rule    jsonb := (
+    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+  v_process uuid;
+  v_why     text;
+begin
+  if v_rule is null then
+    return;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
+  v_why := case
+    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'requester' = 'true'
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
+    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
+         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors' end;
+  if v_why is not null then
+    perform bpm_core.fail('BP403', format('%s may not do user task %s: excluded as %s.', p_actor, p_task.id,
+        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it' else 'named by the rule' end),
+      jsonb_build_object('id', p_task.id, 'actor', p_actor, 'rule', v_why), 'Somebody else has to.');
+  end if;
+end
+$$;
+
 -- from 50_work/check_items.sql
 -- The items of a set-based command, checked for shape: an array of at most 1,000 objects with known keys.
 -- Returns:  nothing.
@@ -18129,6 +18929,28 @@ begin
   end if;
   if p_lease is not null and p_lease not between interval '1 second' and interval '1 day' then
     perform bpm_core.fail('BP422', format('The lease must be 1 second to 1 day, not %s.', p_lease), jsonb_build_object('lease', p_lease));
+  end if;
+end
+$$;
+
+-- from 50_work/check_user_result.sql
+-- Does a person's answer meet the result schema of its task? Nothing of one that does not is kept: the call raises.
+-- Raises:   BP422.
+create or replace function bpm_core.check_user_result(p_task bpm_core.task_instance, p_variables jsonb)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_fault text := (
+    select bpm_core.schema_fault(v.result_schema, p_variables) from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+begin
+  if v_fault is not null then
+    perform bpm_core.fail('BP422', format('The result does not meet the schema of its task, %s.', v_fault), jsonb_build_object('id', p_task.id, 'outcome', 'Rejected', 'reasons', jsonb_build_array(v_fault)),
+      'The task is as it was; answer again.');
   end if;
 end
 $$;
@@ -18272,7 +19094,7 @@ $$;
 -- from 50_work/claim_user_task.sql
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
 -- Returns:  one row: task_id, outcome Done, assignee.
--- Raises:   BP403, BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text)
@@ -18295,6 +19117,7 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
+    perform bpm_core.check_excluded(r_task, v_actor);
     update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
@@ -18422,7 +19245,7 @@ $$;
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
---           evidence or facts refused; else as complete_tasks.
+--           evidence or facts refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
   p_tenant_id text default '')
@@ -18446,8 +19269,7 @@ begin
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
-        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
+      coalesce(r_done.message, bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end
@@ -18460,13 +19282,14 @@ $$;
 -- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
 -- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+--           WrongState, NotFound), instance_status, message: why it is Rejected. A result that does not meet the result schema of its task is kept as
+--           rejected, and the task stays with its worker, who may answer again or fail it. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
 -- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
 -- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
-returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
+returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text, message text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -18500,10 +19323,10 @@ begin
   end if;
   return query
   select a.item, a.task_id,
-         case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end,
-         w.status::text
+         o.outcome, w.status::text, case when o.outcome = 'Rejected' then bpm_core.answer_fault(p_tenant_id, p_items -> a.item - 1, a.answer) end
     from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
+   cross join lateral (select case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end offset 0) o(outcome)
     left join lateral (select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t
                         where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
     left join lateral (select w.status from bpm_core.workflow_instance w
@@ -18516,8 +19339,8 @@ $$;
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
 -- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
---           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
@@ -18715,7 +19538,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -18723,15 +19546,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
+      input, outputs, headers, checks_result, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -18769,7 +19592,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -18777,15 +19600,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(r.tenant_id, r.instance_id, r.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+      input, outputs, headers, checks_result, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -18939,6 +19762,28 @@ begin
     when r_run.state in ('Failed', 'Succeeded') then 'Conflict'::bpm.outcome
     when v_state = 'Cancelled' then 'Cancelled'::bpm.outcome
     else 'LeaseLost'::bpm.outcome end;
+end
+$$;
+
+-- from 50_work/has_acted.sql
+-- Has this person completed a user task of this process? p_nodes: an array of node ids, of these only; anything else: any.
+-- Returns:  boolean.
+create or replace function bpm_core.has_acted(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_nodes jsonb)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (
+       select t.tenant_id, t.node_id, t.state, t.task_type, t.worker_id from bpm_core.task_instance t where t.workflow_instance_id = w.id offset 0) t
+     where w.tenant_id = p_tenant_id and t.tenant_id = p_tenant_id and t.state = 'Completed' and t.task_type = 'bpm:user' and t.worker_id = p_actor
+       and (jsonb_typeof(p_nodes) <> 'array' or p_nodes ? t.node_id));
 end
 $$;
 
@@ -19173,7 +20018,7 @@ declare
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
   with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers,
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
       from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
      cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -19184,7 +20029,7 @@ begin
      where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
   update bpm_core.task_instance t
      set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         headers = b.headers, outputs = b.outputs,
+         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result,
          -- A task that failed for good does not come to life again by having more of them.
          max_attempts = case when t.state = 'Failed' then t.max_attempts
                              else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
@@ -19275,7 +20120,7 @@ declare
   v_troubles bpm_core.trouble[];
 begin
   with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers,
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
            b.expressions -> 'outputs' as outputs, s as settings
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -19286,15 +20131,15 @@ begin
       left join lateral (
         select s.*
           from bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, t.scope_id) v
-         cross join lateral bpm_core.task_settings(b.expressions, v.variables) s
-         where b.expressions is not null offset 0) s on true),
+         cross join lateral bpm_core.task_settings(b.expressions, v.variables, b.input_schema) s
+         where b.expressions is not null or b.input_schema is not null offset 0) s on true),
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, due_at, follow_up_at)
+      input, outputs, headers, checks_result, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
            o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(
@@ -19401,17 +20246,18 @@ begin
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
-                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
-                    when v.is_plain then v.variables
-                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end,
-               coalesce(i.item -> 'result', v.variables),
+               d.variables, coalesce(i.item -> 'result', d.variables),
                bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
        select c.variables, bpm_core.is_plain(c.variables) as is_plain,
               case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
+     cross join lateral (
+       select case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+                   when v.record is not null and bpm_core.record_fault(v.record) is not null then null
+                   when v.is_plain then v.variables
+                   when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
      order by i.n);
 end
 $$;
@@ -19616,6 +20462,36 @@ begin
   v_purged := array(
     select p_answers[n].item from unnest(bpm_core.lock_evidence(p_tenant_id, array(select a.record -> 'evidence' from unnest(p_answers) a))) n);
   return v_purged || bpm_core.outdated_facts(p_tenant_id, array(select f from unnest(v_facts) f where f.item <> all (v_purged)));
+end
+$$;
+
+-- from 50_work/rejection.sql
+-- Why an answer was rejected for not meeting the result schema of its task: now, or when it was given first. Ten different ones of an attempt are kept;
+-- of others it is only said while they could still be answered.
+-- Returns:  text, null when it was not.
+create or replace function bpm_core.rejection(p_tenant_id text, p_answer bpm_core.answer)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_reason text;
+begin
+  select coalesce(r.reason, bpm_core.schema_fault(v.result_schema, p_answer.output)) into v_reason
+    from (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_answer.task_id and t.checks_result offset 0) t
+    left join lateral (
+      select v.result_schema from bpm_core.task_version v
+       where v.tenant_id = t.tenant_id and v.id = t.task_version_id and t.state = 'Executing' and t.fencing_token = p_answer.fencing_token
+         and t.lease_until > bpm_core.now() offset 0) v on true
+    left join lateral (
+      select r.reasons ->> 0 as reason
+        from bpm_core.rejected_result r
+       where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.content_hash = p_answer.content_hash and r.fencing_token = p_answer.fencing_token
+       limit 1) r on true;
+  return 'The result does not meet the schema of its task, ' || v_reason || '.';
 end
 $$;
 
@@ -19872,7 +20748,7 @@ $$;
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -19891,6 +20767,7 @@ begin
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
   end if;
+  perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
      set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
          assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now
@@ -19902,10 +20779,11 @@ $$;
 
 -- from 50_work/task_settings.sql
 -- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
--- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
--- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs. p_input_schema: what the inputs have to meet; where there are none, the variables.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; or what is not valid, with
+--           detail {invalid}; then no task may be offered.
 create or replace function bpm_core.task_settings(
-  p_expressions jsonb, p_variables jsonb,
+  p_expressions jsonb, p_variables jsonb, p_input_schema jsonb,
   out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
   out priority_level smallint, out problem text, out detail jsonb)
 language plpgsql volatile
@@ -19943,17 +20821,21 @@ begin
       return;
     end if;
   end loop;
+  if p_input_schema is not null then
+    detail := jsonb_build_object('invalid', bpm_core.schema_fault(p_input_schema, coalesce(input, p_variables)));
+    problem := 'what it is given does not meet its input schema: ' || (detail ->> 'invalid');
+  end if;
 end
 $$;
 
 -- from 50_work/task_trouble.sql
 -- Says why a task could not be offered, or what it brought not be taken over.
--- Returns:  trouble, code ExpressionUndecidable.
+-- Returns:  trouble, code ExpressionUndecidable; InputInvalid when it is the input schema that is not met.
 create or replace function bpm_core.task_trouble(p_token bpm_core.moving, p_problem text, p_detail jsonb)
 returns bpm_core.trouble
 language sql immutable
 as $$
-  select row(p_token, 'ExpressionUndecidable', format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
+  select row(p_token, case when p_detail ? 'invalid' then 'InputInvalid' else 'ExpressionUndecidable' end, format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
 $$;
 
 -- from 50_work/throw_error.sql
@@ -20979,16 +21861,19 @@ begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
            d.id as destination_id, d.max_attempts, d.snapshot, q.sequence_key,
-           v.variables || coalesce(i.mapped, '{}') as payload, i.problem, i.detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
+           v.variables || coalesce(i.mapped, '{}') as payload, coalesce(i.problem, 'what it is given does not meet its input schema: ' || f.fault) as problem,
+           coalesce(i.detail, jsonb_build_object('invalid', f.fault)) as detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
-     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs, b.input_schema from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
       left join lateral (select d.id, d.max_attempts, d.ordered, bpm_core.destination_profile(d) as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
       left join lateral (select bpm_core.command_sequence(a.tenant_id, a.instance_id) as sequence_key where d.ordered offset 0) q on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
-      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true),
+      left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true
+      left join lateral (select bpm_core.schema_fault(b.input_schema, coalesce(i.mapped, v.variables)) as fault
+                          where b.input_schema is not null and i.problem is null offset 0) f on true),
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
@@ -23760,6 +24645,42 @@ as $$
    where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
 $$;
 
+-- from 80_operation/check_deletable.sql
+-- Locks a definition and asks whether it may be deleted.
+-- Raises:   BP400, BP404 as definition_of. BP409 not archived for a minute, or referred to.
+-- Locks:    the definition row.
+create or replace function bpm_core.check_deletable(p_tenant_id text, p_kind text, p_code text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_definition record;
+  v_referrers  jsonb;
+begin
+  case p_kind
+    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  end case;
+  select d.* into r_definition from bpm_core.definition_of(p_tenant_id, p_kind, p_code) d;
+  if coalesce(r_definition.archived_at > bpm_core.now() - interval '1 minute', true) then
+    perform bpm_core.fail('BP409',
+      format('The %s %L is not archived%s.', p_kind, p_code, case when r_definition.archived_at is not null then ' for a minute yet' end),
+      jsonb_build_object('archived_at', r_definition.archived_at), 'Archive it with bpm.archive_definition, and delete it a minute later.');
+  end if;
+  v_referrers := (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', r.kind, 'code', r.code, 'version', r.version, 'count', r.times)) order by r.kind, r.code, r.version)
+      from (select r.* from bpm_core.referrers(p_tenant_id, p_kind, p_code, r_definition.id) r limit 100) r);
+  if v_referrers is not null then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to by %s.', p_kind, p_code,
+        concat_ws(' ', v_referrers #>> '{0,count}', v_referrers #>> '{0,kind}', quote_literal(v_referrers #>> '{0,code}'), 'version ' || (v_referrers #>> '{0,version}'))),
+      jsonb_build_object('referred_by', v_referrers), 'Archived it is out of use already; what refers to it has to be deleted first.');
+  end if;
+end
+$$;
+
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
@@ -23880,6 +24801,113 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 80_operation/delete_definition.sql
+-- Deletes a process, workflow, task or role with all its versions, if nothing refers to any of them. It has to be archived for a minute: whoever read it
+-- before has ended by then.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, versions (how many were deleted), outcome Done.
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP409 it is not archived, or not for a minute yet; it is referred to: detail
+--           {"referred_by": [{"kind", "code", "version"} or {"kind", "count"}]}, of very many the first 100. BP422 reason too long.
+-- Writes:   the tables of the definition and its versions, start timers and waits, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.delete_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, versions integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_versions integer;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.check_deletable(p_tenant_id, p_kind, p_code);
+  v_versions := bpm_core.delete_unreferred(p_tenant_id, p_kind, p_code);
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteDefinition', p_kind, p_code, null, p_reason, jsonb_build_object('versions', v_versions));
+  return query select p_kind, p_code, v_versions, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 80_operation/delete_process_parts.sql
+-- What belongs to the versions of a process alone: its bindings, and how its start events wait.
+create or replace function bpm_core.delete_process_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id = any (v_versions);
+  delete from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id = any (v_versions);
+  delete from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = any (v_versions);
+end
+$$;
+
+-- from 80_operation/delete_unreferred.sql
+-- Deletes a definition that nothing refers to, with everything that is a part of it.
+-- Returns:  integer, how many versions it had.
+-- Raises:   BP409 something has come to refer to it since it was looked at.
+create or replace function bpm_core.delete_unreferred(p_tenant_id text, p_kind text, p_code text)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id    uuid := (bpm_core.definition_of(p_tenant_id, p_kind, p_code)).id;
+  v_count integer;
+begin
+  case p_kind
+    when 'process' then
+      perform bpm_core.delete_process_parts(p_tenant_id, v_id);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'workflow' then
+      perform bpm_core.delete_workflow_parts(p_tenant_id, v_id);
+      update bpm_core.workflow_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'task' then
+      update bpm_core.task_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    else
+      update bpm_core.role_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+  end case;
+  return v_count;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to.', p_kind, p_code), null, 'Call again: the answer will say by whom.');
+end
+$$;
+
+-- from 80_operation/delete_workflow_parts.sql
+-- What belongs to the versions of a workflow alone: its graph and the pins of its tasks.
+create or replace function bpm_core.delete_workflow_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.inclusive_reach r where r.tenant_id = p_tenant_id and r.workflow_version_id = any (v_versions);
+  delete from bpm_core.inclusive_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_task_binding b where b.tenant_id = p_tenant_id and b.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_node n where n.tenant_id = p_tenant_id and n.workflow_version_id = any (v_versions);
 end
 $$;
 
@@ -24657,7 +25685,12 @@ as $$
      ('decided more than once', d.decided > 1),
      ('took effect more than once', d.applied > 1),
      ('a task before the approval', coalesce(o.tasks, 0) > 0 and (a.status <> 'Approved' or a.effect <> 'Applied')),
-     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)),
+     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)
+      -- Or the task could not be offered: its expressions cannot be evaluated, its input is not valid.
+      and not exists (select
+                        from bpm_core.incident i
+                       where i.tenant_id = a.tenant_id and i.token_id = a.token_id and i.node_id = a.node_id
+                         and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
   union all
@@ -25622,6 +26655,64 @@ as $$
    limit p_limit
 $$;
 
+-- from 80_operation/referrers.sql
+-- Who refers to a definition or one of its versions, by key or by name.
+-- Returns:  rows: kind and code, with the version where it is one, or with how many (of instances: up to 1,000).
+create or replace function bpm_core.referrers(p_tenant_id text, p_kind text, p_code text, p_id uuid)
+returns table (kind text, code text, version integer, times bigint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'workflow', d.code, w.version, null::bigint
+    from bpm_core.role_version r
+    join bpm_core.workflow_version w on w.tenant_id = r.tenant_id and w.owner_role_version_id = r.id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'role' and r.tenant_id = p_tenant_id and r.definition_id = p_id
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.task_version t
+    join bpm_core.workflow_task_binding b on b.tenant_id = t.tenant_id and b.task_version_id = t.id
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'task' and t.tenant_id = p_tenant_id and t.definition_id = p_id
+  union
+  select 'process', d.code, v.version, null
+    from bpm_core.workflow_version w
+    join bpm_core.process_workflow_binding b on b.tenant_id = w.tenant_id and b.workflow_version_id = w.id
+    join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  union
+  -- Also what was moved to another version since: its tasks remember where they were.
+  select 'migration of an instance', null, null, count(*)
+    from bpm_core.workflow_version w
+    join bpm_core.instance_migration m on m.tenant_id = w.tenant_id and w.id in (m.from_version_id, m.to_version_id)
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  having count(*) > 0
+  union
+  select 'process instance', null, null, count(*)
+    from (select from bpm_core.process_version v
+            join bpm_core.process_instance p on p.tenant_id = v.tenant_id and p.process_version_id = v.id
+           where p_kind = 'process' and v.tenant_id = p_tenant_id and v.definition_id = p_id
+           limit 1000) p
+  having count(*) > 0
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.workflow_node n
+    join bpm_core.workflow_version w on w.tenant_id = n.tenant_id and w.id = n.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'process' and n.tenant_id = p_tenant_id and n.kind = 'CallActivity' and n.expressions #> '{call,code}' = jsonb_build_object('op', 'value', 'value', p_code)
+     -- Not by its own workflow, which calls itself.
+     and not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+                      where b.tenant_id = w.tenant_id and b.workflow_version_id = w.id and v.definition_id = p_id)
+  union
+  select 'routing rule', r.code, null, null
+    from bpm_core.routing_rule r
+   where p_kind = 'process' and r.tenant_id = p_tenant_id and r.process_code = p_code
+$$;
+
 -- from 80_operation/replay.sql
 -- Rebuilds the tokens of one workflow instance from history: as they were after the row p_upto, or as they are.
 -- Returns:  one row per token born until then: token_id, node_id, state. The same every time; without p_upto equal to the live tokens (I-14).
@@ -26413,14 +27504,113 @@ select d.tenant_id,
        v.version,
        v.status::text as status,
        v.name,
-       d.published_version_id = v.id as is_current,
+       coalesce(d.published_version_id = v.id, false) as is_current,
        v.created_by,
        v.published_at,
-       encode(v.content_hash, 'hex') as content_hash
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
   from bpm_core.process_definition d
   join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version; archived_at: none of them does, until it is published again.';
+
+create or replace view bpm.process_binding with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       b.position,
+       b.binding_key,
+       w.code as workflow_code,
+       x.version as workflow_version,
+       b.depends_on,
+       b.start_source as start_condition
+  from bpm_core.process_definition d
+  join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
+  join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+  join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.process_binding is 'Which workflow versions a process version runs, in which order and when.';
+
+create or replace view bpm.workflow_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       v.name,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       o.code as owner_role,
+       r.version as owner_role_version,
+       v.created_by,
+       v.published_at,
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.role_version r on r.tenant_id = v.tenant_id and r.id = v.owner_role_version_id
+  join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_version is 'Workflows, one row per version, with the version of the role that owns it.';
+
+create or replace view bpm.workflow_task with (security_barrier) as
+select d.tenant_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       b.node_id,
+       t.code as task_code,
+       x.version as task_version,
+       b.task_type,
+       b.max_attempts,
+       b.lease,
+       b.priority_level
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.id
+  join bpm_core.task_version x on x.tenant_id = b.tenant_id and x.id = b.task_version_id
+  join bpm_core.task_definition t on t.tenant_id = x.tenant_id and t.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_task is 'Which task version each node of a workflow version is pinned to, with what the node says otherwise.';
+
+create or replace view bpm.task_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.task_type,
+       v.executor_kind::text as executor_kind,
+       v.max_attempts,
+       v.backoff,
+       v.backoff_factor,
+       v.backoff_cap,
+       v.jitter,
+       v.lease,
+       v.approval_required,
+       v.input_schema,
+       v.result_schema,
+       v.exclusion_rule,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.task_definition d
+  join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_version is 'How tasks are executed, one row per version.';
+
+create or replace view bpm.role_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.responsibilities,
+       v.policy,
+       v.capabilities,
+       v.context_profile,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.role_definition d
+  join bpm_core.role_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.role_version is 'Who owns workflows, one row per version.';
 
 create or replace view bpm.session_link with (security_barrier) as
 select l.tenant_id,
@@ -26726,6 +27916,36 @@ select l.tenant_id,
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
  where l.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.dead_letter is 'Work that used up its attempts or was refused. requeue_dead_letter gives it fresh attempts, discard_dead_letter closes it.';
+
+create or replace view bpm.result with (security_barrier) as
+select r.tenant_id,
+       r.task_instance_id as task_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       r.verdict::text as verdict,
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select r.tenant_id,
+       r.task_instance_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       'Rejected',
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.rejected_result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
 
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -27097,10 +28317,13 @@ values
   ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('archive_definition', false, false, false),
   ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
+  ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('deprecate_process', false, false, false),
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),

@@ -22,6 +22,8 @@ from pgbpm.worker import BpmnError, Task
 
 logger = logging.getLogger("pgbpm.runner")
 
+_UNMET = "The result does not meet the schema of its task"
+
 _GOOD = {
     "complete_tasks": {"Completed"},
     "fail_tasks": {"Retrying", "Failed"},
@@ -206,9 +208,11 @@ class Results:
                 )
             except psycopg.Error as error:
                 reason = error.diag.message_primary or reason
-        self.fail(
-            tenant, task, {"type": "ResultRefused", "message": reason[:2000]}, retryable=False
-        )
+        # Another attempt may bring a result that meets the schema; what the engine does not take
+        # at all, it would bring again.
+        unmet = reason.startswith(_UNMET)
+        kind = "ResultInvalid" if unmet else "ResultRefused"
+        self.fail(tenant, task, {"type": kind, "message": reason[:2000]}, retryable=unmet)
 
     def _alone(self, call: Coroutine[Any, Any, None]) -> None:
         single = asyncio.create_task(call)

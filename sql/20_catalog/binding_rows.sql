@@ -9,10 +9,12 @@ as $$
          coalesce(b.max_attempts, p.max_attempts, t.max_attempts), coalesce(b.lease, p.lease, t.lease),
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
-         b.expressions, b.headers
+         b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
+         case when p.node_id is null then t.checks_result else p.checks_result end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
-    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct m.task_type from unnest(p_nodes) m where m.task_type is not null)) t on t.task_type = n.task_type
+    left join bpm_core.pinned_tasks(p_tenant_id, array(select distinct bpm_core.pinned_type(m) from unnest(p_nodes) m where m.task_type is not null)) t
+      on t.task_type = bpm_core.pinned_type(n)
    where n.process_pos = p_process_pos and n.kind in ('ServiceTask', 'ApprovalTask', 'UserTask', 'SendTask')
 $$;

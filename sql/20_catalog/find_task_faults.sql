@@ -5,7 +5,9 @@ returns setof bpm_core.finding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label from unnest(p_nodes) n)
+  with node as materialized (select n.*, bpm_core.element_label(n.tag, n.node_id, n.name) as label, bpm_core.pinned_type(n) as pinned_type from unnest(p_nodes) n),
+  pinned as materialized (
+    select t.* from bpm_core.pinned_tasks(p_tenant_id, array(select distinct n.pinned_type from node n where n.pinned_type is not null)) t)
   select bpm_core.fault('UnsupportedElement', format('%s: %s.', n.label, p.problem), n.node_id, null, null)
     from node n
    cross join lateral (
@@ -13,16 +15,24 @@ as $$
      union all select 'its task type is an expression' where n.task_type ~ '^=|[$#]\{'
      union all select format('tasks of type %s need approval, which only a service task can have', n.task_type)
       where n.kind = 'SendTask' and n.task_type = any (bpm_core.approval_types(p_tenant_id))
+     union all select format('tasks of type %s have a result schema, and a send task has no result', n.task_type)
+      where n.kind = 'SendTask' and exists (select from pinned t where t.task_type = n.task_type and t.checks_result)
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
+  select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
+           'Publish it with bpm.publish_task and p_executor_kind => ''Human''.')
+    from node n
+   where n.kind = 'UserTask' and btrim(n.attributes ->> 'bpm:type') <> ''
+     and not exists (select from pinned t where t.task_type = n.pinned_type and t.executor_kind = 'Human')
+  union all
   select bpm_core.fault('ArchivedTask', format('Tasks of type %s are archived.', min(n.task_type)), min(n.node_id), null, 'Publish the task again with bpm.publish_task, or use another.')
     from node n
     join bpm_core.task_definition d on d.tenant_id = p_tenant_id and d.code = n.task_type and d.archived_at is not null
    where n.kind in ('ServiceTask', 'ApprovalTask', 'SendTask')
-     and not exists (select from bpm_core.pinned_tasks(p_tenant_id, array[n.task_type]) p)
+     and not exists (select from pinned t where t.task_type = n.task_type)
    group by n.task_type
   union all
   select bpm_core.fault('InvalidCondition', format('%s: %s.', n.label, p.problem), n.node_id)

@@ -84,6 +84,9 @@ create table bpm_core.task_version (
 );
 alter table bpm_core.task_definition add foreign key (tenant_id, published_version_id) references bpm_core.task_version;
 comment on table bpm_core.task_version is 'How one type of task is executed: retries with backoff, lease, schemas, approval.';
+comment on column bpm_core.task_version.input_schema is 'JSON Schema, of the part schema_problem lets through, which what a task is given has to meet when it is offered.';
+comment on column bpm_core.task_version.result_schema is 'The same of what it gives back: its result, or without one its variables.';
+comment on column bpm_core.task_version.exclusion_rule is 'Who may not do it: {"requester": true, "earlier_actors": true or node ids, "actors": names}.';
 comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
 
 create table bpm_core.workflow_definition (
@@ -222,11 +225,15 @@ create table bpm_core.workflow_task_binding (
   destination_code    text collate "C",
   expressions         jsonb,
   headers             jsonb,
+  input_schema        jsonb,
+  checks_result       boolean check (checks_result),
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
 );
 comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
+comment on column bpm_core.workflow_task_binding.input_schema is 'A copy of its task version''s; null: there is none, which costs nothing.';
+comment on column bpm_core.workflow_task_binding.checks_result is 'Its task version has a result schema; null: it has none.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
@@ -430,7 +437,7 @@ create type bpm_core.draft_flow as (
 comment on type bpm_core.draft_flow is 'A sequence flow on its way to workflow_flow. source_id and target_id are null when the reference leads nowhere in its scope.';
 
 -- A node pinned to a task version that is not the published one of its type, with what it gets from there.
-create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval);
+create type bpm_core.task_pin as (node_id text, task_version_id uuid, max_attempts integer, lease interval, input_schema jsonb, checks_result boolean);
 
 -- A binding of a process on its way to process_workflow_binding; problem: what is wrong with its start condition.
 create type bpm_core.draft_binding as (
@@ -449,6 +456,9 @@ create type bpm_core.draft_binding as (
   workflow_version_id uuid,
   starts              text[]
 );
+
+-- Whether a value meets a schema: fault says why not; unknown: because it could not be checked; steps: taken so far, which are bounded.
+create type bpm_core.schema_verdict as (fault text, unknown boolean, steps integer);
 
 create type bpm_core.expression_token as (
   kind  text,

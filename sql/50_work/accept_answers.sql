@@ -1,8 +1,9 @@
 -- Under the locks: takes the answers whose task is leased under the fencing token shown, and stores them. Nothing moves yet. Those of
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
+-- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; token, incident of one stopped.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -23,16 +24,26 @@ begin
      order by a.task_id, a.fencing_token, a.item),
   held as materialized (
     -- The state is looked at after the row was found by key: mentioned together, the planner would walk the index of leases.
-    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash
+    select a.tenant_id, a.item, a.task_id, a.variables, a.output, a.content_hash, t.attempt, t.worker_id, t.fencing_token, c.fault
       from answer a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.attempt, t.worker_id, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+      left join lateral (select bpm_core.schema_fault(v.result_schema, a.output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
      where t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now),
+  rejected as (
+    insert into bpm_core.rejected_result (tenant_id, task_instance_id, attempt, content_hash, output, reasons, fencing_token, created_by, created_at)
+    select p_tenant_id, a.task_id, a.attempt, a.content_hash, a.output, jsonb_build_array(a.fault), a.fencing_token, a.worker_id, p_now
+      from held a
+     where a.fault is not null
+       and (select count(*) from bpm_core.rejected_result r
+             where r.tenant_id = a.tenant_id and r.task_instance_id = a.task_id and r.attempt = a.attempt) < 10
+    on conflict do nothing),
   done as (
     update bpm_core.task_instance t
        set state = 'Completed'
       from held a
-     where t.tenant_id = a.tenant_id and t.id = a.task_id
+     where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
               a.variables, a.output, a.content_hash, t.outputs, t.input),
   mapped as materialized (

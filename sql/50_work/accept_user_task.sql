@@ -1,6 +1,6 @@
 -- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
 -- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running; BP422 it does not meet the result schema.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
 returns bpm_core.accepted
@@ -19,6 +19,9 @@ declare
   v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
+  if p_task.checks_result then
+    perform bpm_core.check_user_result(p_task, v_variables);
+  end if;
   if p_task.outputs is not null then
     select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
       from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;

@@ -19,6 +19,11 @@ begin
     return 'Rejected'::bpm.outcome;
   elsif p_answer.refusal is not null then
     return p_answer.refusal;
+  elsif r_task.checks_result and bpm_core.rejection(p_tenant_id, p_answer) is not null then
+    return 'Rejected'::bpm.outcome;
+  elsif r_task.state = 'Executing' and r_task.fencing_token = p_answer.fencing_token and r_task.lease_until > bpm_core.now() then
+    -- One before it in this call was rejected.
+    return 'WrongState'::bpm.outcome;
   elsif r_task.state = 'Cancelled' then
     return 'Cancelled'::bpm.outcome;
   elsif r_task.fencing_token <> p_answer.fencing_token or r_task.state in ('Executing', 'Ready', 'Held') then

@@ -1,6 +1,6 @@
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
 -- Returns:  one row: task_id, outcome Done, assignee.
--- Raises:   BP403, BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text)
@@ -23,6 +23,7 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
+    perform bpm_core.check_excluded(r_task, v_actor);
     update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;

@@ -1,7 +1,7 @@
 -- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
---           evidence or facts refused; else as complete_tasks.
+--           evidence or facts refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
   p_tenant_id text default '')
@@ -25,8 +25,7 @@ begin
       p_tenant_id) c;
   if r_done.outcome <> 'Completed' then
     perform bpm_core.raise_outcome('task', p_task_id, r_done.outcome, 'Completed',
-      coalesce(bpm_core.variables_fault(coalesce(p_variables, '{}')), bpm_core.result_fault(p_result),
-        bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
+      coalesce(r_done.message, bpm_core.record_trouble(p_tenant_id, p_task_id, v_record)));
   end if;
   return query select r_done.task_id, r_done.outcome, r_done.instance_status;
 end

@@ -4,13 +4,14 @@
 -- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
 -- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
---           WrongState, NotFound), instance_status. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
+--           WrongState, NotFound), instance_status, message: why it is Rejected. A result that does not meet the result schema of its task is kept as
+--           rejected, and the task stays with its worker, who may answer again or fail it. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
 -- Raises:   BP400 ill-formed items, BP403, BP429 too many items. BP503 evidence was purged at the same moment. 55P03, 40P01: repeat the call.
 -- Writes:   per ordinary step: workflow_instance, task_instance, execution, result, history_event, token, next task_instance; with facts and evidence: evidence, result_evidence, subject, fact.
 -- Locks:    workflow_instance, then task_instance, then subject, each sorted.
 -- Source:   runtime design, transaction cookbook, "Complete step"; kernel design, 9.1.
 create or replace function bpm.complete_tasks(p_items jsonb, p_tenant_id text default '')
-returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text)
+returns table (item integer, task_id uuid, outcome bpm.outcome, instance_status text, message text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -44,10 +45,10 @@ begin
   end if;
   return query
   select a.item, a.task_id,
-         case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end,
-         w.status::text
+         o.outcome, w.status::text, case when o.outcome = 'Rejected' then bpm_core.answer_fault(p_tenant_id, p_items -> a.item - 1, a.answer) end
     from (select p_tenant_id as tenant_id, a.item, a.task_id, a as answer from unnest(v_answers) a offset 0) a
    cross join (select array(select c.item from unnest(v_accepted) c)) v(items)
+   cross join lateral (select case when a.item = any (v.items) then 'Completed'::bpm.outcome else bpm_core.answer_outcome(p_tenant_id, a.answer) end offset 0) o(outcome)
     left join lateral (select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t
                         where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
     left join lateral (select w.status from bpm_core.workflow_instance w

@@ -1,8 +1,8 @@
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
 -- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
---           than expected, or evidence was purged; BP422 variables, evidence or facts refused; BP423 suspended.
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+--           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,

@@ -59,6 +59,7 @@ create table bpm_core.task_instance (
   candidate_users      text[],
   outputs              jsonb,
   headers              jsonb,
+  checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
@@ -75,6 +76,7 @@ comment on column bpm_core.task_instance.fencing_token is 'Grows by one with eve
 comment on column bpm_core.task_instance.input is 'What its input mappings gave; the worker sees it over the variables.';
 comment on column bpm_core.task_instance.outputs is 'Its output mappings, compiled, a copy of its binding''s; null: what it brings is patched as it is.';
 comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
+comment on column bpm_core.task_instance.checks_result is 'Its task version has a result schema; null: it has none, so that an answer needs no look at it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
 
 create table bpm_core.execution (
@@ -106,7 +108,21 @@ create table bpm_core.result (
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
-comment on table bpm_core.result is 'What an attempt gave back. Append-only.';
+comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
+
+create table bpm_core.rejected_result (
+  tenant_id        text collate "C" not null default '',
+  task_instance_id uuid not null,
+  attempt          integer not null,
+  content_hash     bytea not null,
+  output           jsonb not null,
+  reasons          jsonb not null,
+  fencing_token    bigint not null,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  primary key (tenant_id, task_instance_id, attempt, content_hash)
+);
+comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
 alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
 
 create table bpm_core.task_evidence (

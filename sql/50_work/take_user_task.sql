@@ -1,6 +1,6 @@
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -19,6 +19,7 @@ begin
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
   end if;
+  perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
      set state = p_state, attempt = t.attempt + 1, max_attempts = greatest(t.max_attempts, t.attempt + 1), fencing_token = t.fencing_token + 1,
          assignee = p_actor, worker_id = p_actor, claimed_at = v_now, lease_until = v_now

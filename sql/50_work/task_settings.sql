@@ -1,8 +1,9 @@
 -- What a task gets besides its node's fixed values when it is offered: its inputs, for whom it is, by when, how urgent.
--- p_expressions: as drawn_binding compiles them. The expressions see the inputs.
--- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; then no task may be offered.
+-- p_expressions: as drawn_binding compiles them. The expressions see the inputs. p_input_schema: what the inputs have to meet; where there are none, the variables.
+-- Returns:  one row; null where nothing is said. problem: what could not be evaluated, and detail with the values seen; or what is not valid, with
+--           detail {invalid}; then no task may be offered.
 create or replace function bpm_core.task_settings(
-  p_expressions jsonb, p_variables jsonb,
+  p_expressions jsonb, p_variables jsonb, p_input_schema jsonb,
   out input jsonb, out assignee text, out candidate_groups text[], out candidate_users text[], out due_at timestamptz, out follow_up_at timestamptz,
   out priority_level smallint, out problem text, out detail jsonb)
 language plpgsql volatile
@@ -40,5 +41,9 @@ begin
       return;
     end if;
   end loop;
+  if p_input_schema is not null then
+    detail := jsonb_build_object('invalid', bpm_core.schema_fault(p_input_schema, coalesce(input, p_variables)));
+    problem := 'what it is given does not meet its input schema: ' || (detail ->> 'invalid');
+  end if;
 end
 $$;

@@ -97,3 +97,33 @@ select l.tenant_id,
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
  where l.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.dead_letter is 'Work that used up its attempts or was refused. requeue_dead_letter gives it fresh attempts, discard_dead_letter closes it.';
+
+create or replace view bpm.result with (security_barrier) as
+select r.tenant_id,
+       r.task_instance_id as task_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       r.verdict::text as verdict,
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select r.tenant_id,
+       r.task_instance_id,
+       r.attempt,
+       t.workflow_instance_id,
+       t.node_id,
+       'Rejected',
+       r.output,
+       r.reasons,
+       r.created_by,
+       r.created_at
+  from bpm_core.rejected_result r
+  left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';

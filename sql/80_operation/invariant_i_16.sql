@@ -27,7 +27,12 @@ as $$
      ('decided more than once', d.decided > 1),
      ('took effect more than once', d.applied > 1),
      ('a task before the approval', coalesce(o.tasks, 0) > 0 and (a.status <> 'Approved' or a.effect <> 'Applied')),
-     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)),
+     ('approved and applied, but no task', coalesce(o.tasks, 0) = 0 and a.status = 'Approved' and a.effect = 'Applied' and not coalesce(d.void, false)
+      -- Or the task could not be offered: its expressions cannot be evaluated, its input is not valid.
+      and not exists (select
+                        from bpm_core.incident i
+                       where i.tenant_id = a.tenant_id and i.token_id = a.token_id and i.node_id = a.node_id
+                         and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
   union all

@@ -70,10 +70,13 @@ values
   ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('archive_definition', false, false, false),
   ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
+  ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('deprecate_process', false, false, false),
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),

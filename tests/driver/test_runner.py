@@ -203,6 +203,31 @@ def test_two_attempts_fail_and_the_third_succeeds(database: TestDatabase) -> Non
     assert "4111" not in json.dumps(error)
 
 
+def test_a_result_that_does_not_meet_its_schema_is_tried_again(database: TestDatabase) -> None:
+    """It is kept as rejected, with the reason, and costs an attempt."""
+    schema = json.dumps({"properties": {"price": {"type": "integer"}}})
+    publish_task(
+        database, "priced", max_attempts=2, backoff="50 milliseconds", result_schema=schema
+    )
+    deploy(database, linear("priced-process", "priced"))
+    start(database, "priced-process")
+    worker = Worker()
+
+    @worker.task("priced")
+    def priced(task: Task) -> dict[str, Any]:
+        return {"price": "3" if task.attempt == 1 else 3}
+
+    run_until_idle(database, worker)
+    assert statuses(database, "priced-process") == {"Completed": 1}
+    assert attempts_of(database, "priced-process") == [(1, "Failed"), (2, "Succeeded")]
+    assert errors_of(database, "priced-process")[0]["type"] == "ResultInvalid"
+    rows = database.rows("select verdict, reasons, output from bpm.result where node_id = 'priced'")
+    reasons = ["/price: must be of type integer, is string"]
+    assert {(row["verdict"], json.dumps(row["reasons"])) for row in rows} == {
+        ("Rejected", json.dumps(reasons)), ("Accepted", "null"),
+    }  # fmt: skip
+
+
 def test_the_handler_may_say_when_to_retry(database: TestDatabase) -> None:
     publish_task(database, "later", max_attempts=3, backoff="1 hour", backoff_cap="1 hour")
     deploy(database, linear("later-process", "later"))

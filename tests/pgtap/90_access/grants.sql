@@ -155,10 +155,10 @@ select set_eq(
   $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
   $$values
     ('tenant'), ('access'),
+    ('definition'), ('process_binding'), ('workflow_version'), ('workflow_task'), ('task_version'), ('role_version'),
     ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
-    ('definition'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
-    ('task'), ('execution'), ('dead_letter'),
+    ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'),
     ('command'), ('unknown_command'), ('destination'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
