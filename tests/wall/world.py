@@ -46,6 +46,9 @@ NAMELESS = Tenant("", "mknone")
 STRANGE = Tenant("w\u00e4ll \u202e'\"\\_;--", "mkuuml")
 TENANTS = (ATTACKER, VICTIM, NAMELESS, STRANGE)
 
+_LONG = "1 hour"
+"""Leases and pauses of the world: while it is stormed nothing in it falls due by itself."""
+
 
 class Builder:
     """Fills one tenant."""
@@ -83,7 +86,9 @@ class Builder:
     def claim(self, kind: str, count: int = 1) -> list[Row]:
         """Claim tasks of the type ``<mark>-<kind>``."""
         name = f"{self.tenant.mark}-{kind}"
-        return self.call("claim_tasks", worker=f"{self.tenant.mark} w", types=(name,), limit=count)
+        return self.call(
+            "claim_tasks", worker=f"{self.tenant.mark} w", types=(name,), limit=count, lease=_LONG
+        )
 
     def complete(self, kind: str) -> None:
         """Claim and complete one."""
@@ -195,7 +200,7 @@ def work(b: Builder, m: str) -> None:
            error={"message": f"{m} broken"}, retryable=False)  # fmt: skip
     (retried,) = b.claim("inner")
     b.call("fail_task", task_id=retried["task_id"], fencing_token=retried["fencing_token"],
-           error={"message": f"{m} broken"}, retryable=True)  # fmt: skip
+           error={"message": f"{m} broken"}, retryable=True, retry_in=_LONG)  # fmt: skip
     (released,) = b.claim("work")
     b.call("release_tasks", items=[{"task_id": str(released["task_id"]),
                                     "fencing_token": released["fencing_token"]}])  # fmt: skip
@@ -247,7 +252,7 @@ def record(b: Builder, m: str) -> None:
 
 def delivery(b: Builder, m: str) -> None:
     """Commands in every state."""
-    commands = b.call("claim_commands", worker=f"{m} courier", limit=4)
+    commands = b.call("claim_commands", worker=f"{m} courier", limit=4, lease=_LONG)
     outcomes = ("Sent", "Unknown", "Refused")
     b.call("mark_commands", items=[
         {"command_id": str(c["command_id"]), "fencing_token": c["fencing_token"],
