@@ -158,8 +158,14 @@ def catalog(b: Builder, m: str) -> None:
     """Definitions and destinations."""
     b.call(
         "register_destination", code=f"{m}-courier", kind="http", secret_ref="env:WALL_SECRET",
-        config={"url": f"http://{m}.example/"},
+        config={"url": f"http://{m}.example/"}, max_concurrent=5,
+        probe_url=f"http://{m}.example/{{command_id}}",
     )  # fmt: skip
+    b.call("register_destination", code=f"{m}-spare", kind="http",
+           config={"url": f"http://{m}.example/"})  # fmt: skip
+    b.call("turn_destination", code=f"{m}-spare", state="Open", reason=m)
+    b.call("publish_task", task_type=f"{m}-low",
+           result_schema={"type": "object", "required": ["result"]})  # fmt: skip
     b.call("publish_role", code=f"{m}-role", definition={"responsibilities": [m]})
     b.call("publish_workflow", code=f"{m}-flow", xml=drawings.line(m), owner_role=f"{m}-role")
     b.call(
@@ -174,7 +180,7 @@ def catalog(b: Builder, m: str) -> None:
         b.call("publish_task", task_type=f"{m}-{kind}", max_attempts=2, backoff="1 second")
     for xml in (
         drawings.child(m), drawings.everything(m, 1), drawings.line(m), drawings.line(m, 2),
-        drawings.starts(m),
+        drawings.starts(m), drawings.line(m, 1, "spare"),
     ):  # fmt: skip
         b.call("deploy_bpmn", xml=xml)
 
@@ -288,7 +294,13 @@ def lines(b: Builder, m: str) -> None:
         "incident", f"process_instance_id = '{resolved['process_instance_id']}' and state = 'Open'"
     )
     b.call("resolve_incident", incident_id=incident["incident_id"], attempts=1)
-    b.complete("low")  # the call has ended; its caller hears of it with the next tick
+    (refused,) = b.claim("low")
+    b.call("complete_tasks", items=[
+        {"task_id": str(refused["task_id"]), "fencing_token": refused["fencing_token"],
+         "result": {f"{m} wrong": m}}])  # fmt: skip
+    b.call("complete_task", task_id=refused["task_id"], fencing_token=refused["fencing_token"],
+           variables={"result": m})  # fmt: skip
+    # Now the call has ended; its caller hears of it with the next tick.
 
 
 def messages(b: Builder, m: str) -> None:
