@@ -734,8 +734,11 @@ begin
   return query
   select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
     from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
-   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
-   where f.superseded_by is null or p_history
+   cross join lateral (
+     -- Two ways, so that what is true now is found without all that ever was.
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id and f.superseded_by is null offset 0) f where f.tenant_id = p_tenant_id and p_history is not true
+     union all
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id offset 0) f where f.tenant_id = p_tenant_id and p_history) f
    order by f.subject_version, f.id;
 end
 $$;
@@ -866,11 +869,18 @@ begin
   elsif p_limit is null or p_limit not between 1 and 100000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
+  with expired as materialized (
+    select k.tenant_id, k.operation, k.key
+      from bpm_core.idempotency_key k
+     where k.expires_at <= v_now
+     order by k.expires_at
+     limit p_limit
+       for no key update skip locked)
   delete from bpm_core.idempotency_key k
-   where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+   using expired e
+   where k.tenant_id = e.tenant_id and k.operation = e.operation and k.key = e.key;
   get diagnostics deleted = row_count;
-  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k where k.expires_at > '-infinity' order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
   return next;
 end
@@ -1115,11 +1125,17 @@ begin
        set lock_version = t.version, updated_at = p_now
       from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
      where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  old as materialized (
+    select o.tenant_id, f.id, o.id as superseded_by
+      from ordered o
+     cross join lateral (select f.id from bpm_core.fact f
+                          where f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null offset 0) f
+     where o.nth = 1),
   superseded as (
     update bpm_core.fact f
-       set superseded_by = o.id
-      from ordered o
-     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+       set superseded_by = o.superseded_by
+      from old o
+     where f.tenant_id = o.tenant_id and f.id = o.id
     returning f.id)
   insert into bpm_core.fact (
     tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
@@ -1661,14 +1677,14 @@ as $$
   process as (
     select e.pos, coalesce(e.id, 'process:' || e.pos) as process_id, coalesce(nullif(btrim(e.attributes ->> 'name'), ''), p.name) as name,
            case when lower(btrim(e.attributes ->> 'isExecutable')) in ('false', '0') then false when e.attributes ? 'isExecutable' then true end as executable,
-           f.pos is not null as filled
+           f.pos is not null as filled, nullif(btrim(e.attributes ->> 'bpm:owner'), '') as owner_role
       from unnest(p_elements) e
       left join pool p on p.process_id = e.id
       left join filled f on f.pos = e.pos
      where e.parent = 0 and e.space = 'bpmn' and e.tag = 'process'
   )
   select p.pos, p.process_id, p.name, p.executable,
-         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ())
+         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ()), p.owner_role
     from process p
    order by p.pos
 $$;
@@ -2161,6 +2177,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_owner_faults(processes, p_tenant_id) f
             union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
@@ -2716,12 +2733,12 @@ begin
   v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
   perform bpm_core.lock_processes(p_tenant_id, v_codes);
   perform bpm_core.lock_workflows(p_tenant_id, v_codes);
-  v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
+    v_role := bpm_core.ensure_role(p_tenant_id, coalesce(v_process.owner_role, 'default'), v_actor);
     select s.version, s.is_new, s.moved into version, is_new, v_moved
       from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
      cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
@@ -4191,6 +4208,21 @@ as $$
     join unnest(p_elements) h on h.pos = e.parent
     left join unnest(p_elements) o on o.pos = h.parent
    where e.space in ('bpm', 'bpm?')
+$$;
+
+-- from 20_catalog/find_owner_faults.sql
+-- Processes that name an owner role which is not there to own them.
+create or replace function bpm_core.find_owner_faults(p_processes bpm_core.draft_process[], p_tenant_id text)
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('UnknownReference', format('Process "%s" is owned by the role %s, which is not published.', p.process_id, p.owner_role), p.process_id, null,
+           'Publish it with bpm.publish_role.')
+    from unnest(p_processes) p
+   where p.deployed and p.owner_role <> 'default'
+     and not exists (select from bpm_core.role_definition d
+                      where d.tenant_id = p_tenant_id and d.code = p.owner_role and d.published_version_id is not null and d.archived_at is null)
 $$;
 
 -- from 20_catalog/find_process_faults.sql
@@ -5791,7 +5823,7 @@ as $$
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
+    when 'process' then array['bpm:saga', 'bpm:owner']
     when 'subProcess' then array['bpm:saga']
     when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
@@ -6840,7 +6872,7 @@ $$;
 -- from 20_catalog/publish_workflow.sql
 -- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
 -- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
--- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- version now is pinned; null: the one the file names (bpm:owner of the process), else the role default. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
 -- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
 -- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
 -- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
@@ -6848,7 +6880,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default null, p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -6875,6 +6907,7 @@ begin
   warnings := r_file.warnings;
   code := coalesce(btrim(p_code), v_process.process_id);
   perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  p_owner_role := coalesce(p_owner_role, v_process.owner_role, 'default');
   v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
   v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
   perform bpm_core.ensure_tasks(p_tenant_id, array(
@@ -18505,7 +18538,7 @@ $$;
 
 -- from 50_work/admit_records.sql
 -- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
--- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- looked at; the others keep no record, but for those refused already. Nothing is written but subjects that were not there.
 -- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
 -- Writes:   subject. Locks: subject, then evidence for share.
 create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
@@ -18520,20 +18553,23 @@ declare
   v_standing bpm_core.answer[];
   v_refused  integer[];
 begin
-  -- Those accept_answers will take: the first per token shown, under a lease.
+  -- Those accept_answers will take: the first per token shown, under a lease, with a result that meets its schema.
   v_standing := array(
     select a.answer
       from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
               from unnest(p_answers) a
              where a.variables is not null and a.refusal is null
              order by a.task_id, a.fencing_token, a.item) a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
-     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+      left join lateral (select bpm_core.schema_fault(v.result_schema, (a.answer).output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now and c.fault is null
      order by (a.answer).item);
   v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
   return array(
-    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash,
+               case when a.variables is null then a.record else s.record end,  -- refused before: whoever says why looks at it
                case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
       from unnest(p_answers) a
       left join lateral (select s.item, case when s.item = a.item then s.record end as record
@@ -19876,7 +19912,7 @@ begin
   v_kept := array(
     select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
                sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
-      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null and a.variables is not null offset 0) a
      cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
@@ -25914,6 +25950,22 @@ as $$
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'its bindings are not those that were published', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> bpm_core.process_content_hash(v.name, array(
+           select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.content_hash <> bpm_core.task_content_hash(v)
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'role_version', v.id::text, 'it is not what was published', jsonb_build_object('version', v.version))
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
+                                                                'context_profile', v.context_profile)::text, 'UTF8'))
 $$;
 
 -- from 80_operation/invariant_i_22.sql

@@ -43,6 +43,7 @@ PLAIN: dict[str, str | None] = {
     "p_definition": None,
     "p_display_name": None,
     "p_error": '"x"',
+    "p_exclusion_rule": None,
     "p_error_code": "oops",
     "p_exclusion_rule": None,
     "p_executor_kind": None,
@@ -105,8 +106,12 @@ PLAIN: dict[str, str | None] = {
     "archive_definition.p_kind": "process",
     "create_tenant.p_name": "x",
     "delete_definition.p_kind": "process",
+<<<<<<< HEAD
     "deprecate_process.p_version": "1",
+=======
+>>>>>>> main
     "deploy_bpmn.p_name": None,
+    "deprecate_process.p_version": "1",
     "publish_process.p_name": None,
     "publish_task.p_code": None,
     "publish_workflow.p_name": None,
