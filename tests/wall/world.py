@@ -78,6 +78,14 @@ class Builder:
         )
         return self._conn.execute(query).fetchall()
 
+    def backdate_archived(self) -> None:
+        """What is archived may be deleted after a minute, and here is no clock to be moved."""
+        self._conn.execute(
+            "update bpm_core.process_definition set archived_at = archived_at - interval '1 hour'"
+            " where tenant_id = %s",
+            [self.tenant.name],
+        )
+
     def look(self, view: str, where: str = "true", order: str = "1") -> list[Row]:
         """Rows of a public view."""
         query = f"select * from bpm.{view} where tenant_id = %s and {where} order by {order}"
@@ -184,6 +192,9 @@ def catalog(b: Builder, m: str) -> None:
         drawings.starts(m), drawings.line(m, 1, "spare"),
     ):  # fmt: skip
         b.call("deploy_bpmn", xml=xml)
+
+    b.call("archive_definition", kind="process", code=f"{m}-spare", reason=m)
+    b.backdate_archived()
 
 
 def people(b: Builder, m: str, started: list[Row]) -> None:
