@@ -24,7 +24,7 @@ from tests.support.database import TestDatabase
 
 from pgbpm import migrations
 from pgbpm.cli import hints, root
-from pgbpm.worker import NonRetryable, Task, Worker
+from pgbpm.worker import Done, NonRetryable, Task, Worker
 
 USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
   <startEvent id="start"/><userTask id="ask" name="Please look"/><endEvent id="end"/>
@@ -782,6 +782,55 @@ def test_events_and_rules(cli: Cli) -> None:
     assert "BP404" in cli("rules", "delete", "bills", code=1).stderr
 
 
+# -- record, identity ----------------------------------------------------------------------------
+
+
+def test_record(cli: Cli) -> None:
+    deploy(cli.database, linear("recorded", "note"))
+    start(cli.database, "recorded", 2)
+    worker = Worker()
+    piece = {"object_key": "scans/1.pdf", "sha256": "0" * 64}
+
+    @worker.task("note")
+    def note(task: Task) -> Done:
+        fact = {"subject_type": "order", "subject_key": "O-1", "name": "total", "evidence": [0]}
+        return Done(evidence=[piece], facts=[{**fact, "value": task.variables["n"]}])
+
+    run_until_idle(cli.database, worker)
+    now = cli.json("facts", "order", "O-1")
+    assert [(row["name"], row["is_current"], row["subject_version"]) for row in now] == [
+        ("total", True, 2)
+    ]
+    assert len(cli.json("facts", "order", "O-1", "--history")) == 2
+    assert "total" in cli.text("facts", "order", "O-1")
+    assert "nothing is known" in cli.text("facts", "order", "O-2")
+    [evidence] = now[0]["evidence_ids"]
+    gone = cli.json("purge-evidence", evidence, "--reason", "asked for")
+    assert (gone["object_key"], gone["is_new"]) == ("scans/1.pdf", True)
+    cli("purge-evidence", evidence, code=2)
+    assert "BP404" in cli("purge-evidence", UUID(int=1), "--reason", "x", code=1).stderr
+
+
+def test_identity(fresh_cli: Cli) -> None:
+    cli = fresh_cli
+    cli.database.rows("create schema host_of_cli")
+    cli.database.rows("create table host_of_cli.account (code text primary key)")
+    cli.database.rows("select bpm.create_tenant('A', 'a')")
+    assert "nothing is tied" in cli.text("identity")
+    tie = ("identity", "attach", "tenant", "tenant_id", "host_of_cli.account", "code")
+    assert "grant usage on schema host_of_cli to bpm_owner" in cli(*tie, code=1).stderr
+    cli.database.rows("grant usage on schema host_of_cli to bpm_owner")
+    cli.database.rows("grant select, references on host_of_cli.account to bpm_owner")
+    assert cli.json(*tie) == {"identity": "host_tenant_id", "is_new": True, "missing": 1}
+    assert cli.json("identity", "report")[0]["samples"] == [["a"]]
+    refused = cli("identity", "validate", "host_tenant_id", code=1).stderr
+    assert "The host completes them; see pgbpm identity." in refused
+    cli.database.rows("insert into host_of_cli.account values ('a')")
+    assert cli.json("identity", "validate", "host_tenant_id")["is_new"] is True
+    assert cli.json("identity")[0]["is_valid"] is True
+    assert cli.json("identity", "detach", "host_tenant_id")["action"] == "Detached"
+
+
 # -- run ----------------------------------------------------------------------------------------
 
 
@@ -812,7 +861,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
         "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
         "transfer", "restart", "destinations", "turn",
-        "transfer", "restart", "events", "rules",
+        "transfer", "restart", "events", "rules", "facts", "purge-evidence", "identity",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name
