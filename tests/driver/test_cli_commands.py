@@ -144,6 +144,64 @@ def test_deploy_says_every_fault(cli: Cli, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_publish_and_put_out_of_use(cli: Cli, tmp_path: Path) -> None:
+    role = file(tmp_path, "role.toml", 'responsibilities = ["prices"]\n')
+    assert "published role pricing version 1" in cli.text("publish", "role", "pricing", role)
+    assert cli.json("publish", "role", "pricing", role) == {
+        "code": "pricing", "version": 1, "is_new": False,
+    }  # fmt: skip
+    task = file(tmp_path, "task.toml", 'max_attempts = 4\n[input_schema]\nrequired = ["a"]\n')
+    schema = file(tmp_path, "result.json", "true")
+    cli.text("publish", "task", "price-it", task, "--result-schema", schema, "--set", "lease=60 s")
+    settings = cli.database.rows("select * from bpm.task_version where code = 'price-it'")[0]
+    assert settings["max_attempts"] == 4
+    assert settings["lease"].total_seconds() == 60
+    assert settings["input_schema"] == {"required": ["a"]}
+    assert settings["result_schema"] is True
+    cli.text("publish", "task", "price-it")
+    flow = file(tmp_path, "flow.bpmn", linear("pricing-flow", "price-it"))
+    pinned = cli.json(
+        "publish", "workflow", flow, "--owner", "pricing", "--task", "price-it=price-it:1"
+    )
+    assert (pinned["code"], pinned["version"]) == ("pricing-flow", 1)
+    row = cli.database.rows("select * from bpm.workflow_task where workflow_code = 'pricing-flow'")
+    assert row[0]["task_version"] == 1
+    bindings = [{"binding_key": "main", "workflow": "pricing-flow"}]
+    process = file(tmp_path, "process.json", json.dumps(bindings))
+    assert "published process priced version 1" in cli.text("publish", "process", "priced", process)
+    assert cli.json("deprecate", "priced", 1, "--reason", "old")["outcome"] == "Done"
+    cli("start", "priced", code=1)
+    assert cli.json("archive", "process", "priced")["outcome"] == "Done"
+    assert "not archived for a minute yet" in cli("delete", "process", "priced", code=1).stderr
+
+
+def test_publish_says_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
+    faulty = file(tmp_path, "faulty.bpmn", FAULTY)
+    refused = cli("publish", "workflow", faulty, code=1)
+    assert "UnsupportedElement" in refused.stderr
+    assert f"error BP422: {faulty}: The file has " in refused.stderr
+    flow = file(tmp_path, "flow.bpmn", linear("wrong-flow", "wrong-it"))
+    unknown = cli("publish", "workflow", flow, "--task", "wrong-it=nobody", code=1)
+    assert "there is no task 'nobody'" in unknown.stderr
+    bindings = [{"binding_key": "a", "workflow": "nothing-here", "depends_on": ["a"]}]
+    process = file(tmp_path, "process.json", json.dumps({"bindings": bindings}))
+    assert "Cycle" in cli("publish", "process", "wrong", process, code=1).stderr
+    broken = file(tmp_path, "broken.toml", "x =")
+    other = file(tmp_path, "other.json", '{"process": []}')
+    for arguments, said in (
+        (("role", "r", broken), "broken.toml"),
+        (("task", "t", "--set", "retries=3"), "a task has no retries"),
+        (("task", "t", "--set", "max_attempts=0"), "p_max_attempts must be from 1 to 1000"),
+        (("process", "p", other), "a process has a name and bindings"),
+        (("workflow", flow, "--task", "wrong-it"), "is not NODE=TASK[:VERSION]"),
+    ):
+        result = CliRunner().invoke(
+            root, ["--database-url", cli.database.url, "publish", *map(str, arguments)]
+        )
+        assert result.exit_code != 0
+        assert said in result.stderr
+
+
 def test_check_takes_several_files(cli: Cli, tmp_path: Path) -> None:
     good = file(tmp_path, "good.bpmn", linear("check-good", "a"))
     faulty = file(tmp_path, "faulty.bpmn", FAULTY)
