@@ -234,7 +234,8 @@ def test_check_as_json_over_the_corpus(database: TestDatabase) -> None:
 
 ODD = {
     *("UnknownDestination", "DelegateAsTaskType", "ExecutableNotStated", "ScriptIgnored"),
-    "ConditionWithoutMarks", "CalledProcessMissing",
+    "ConditionWithoutMarks",
+    "CalledProcessMissing",
 }
 """Warnings of our own files, which show the habits of other people's editors."""
 
