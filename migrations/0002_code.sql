@@ -1342,12 +1342,12 @@ as $$
   select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
   union all
   select 'UnknownWorkflow', b.binding_key,
-         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', left(b.workflow, 200), ' version ' || b.version) else format('The workflow %L is archived.', left(b.workflow, 200)) end
     from draft b where b.workflow_version_id is null or b.archived
   union all
   select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
   union all
-  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', left(k.key, 200))
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
@@ -2187,7 +2187,7 @@ begin
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, processes, v_drawn, p_tenant_id) f
             union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
@@ -3378,8 +3378,8 @@ begin
   if r_role.published_version_id is not null and r_role.archived_at is null then
     return r_role.published_version_id;
   elsif p_code is distinct from 'default' or r_role.archived_at is not null then
-    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
-      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', left(p_code, 200), case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', left(p_code, 200)), 'Publish it with bpm.publish_role.');
   end if;
   select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
@@ -3838,18 +3838,36 @@ language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
 -- from 20_catalog/find_call_faults.sql
--- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
-create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read. And odd: a process that is named, and neither in the
+-- file nor deployed, so that the call would stop.
+create or replace function bpm_core.find_call_faults(
+  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_tenant_id text)
 returns setof bpm_core.finding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
+  with call as materialized (
+    select n.node_id, bpm_core.element_label(n.tag, n.node_id, n.name) as label, c.problem, c.spec ->> 'binding' as binding,
+           (c.spec ->> 'version')::integer as version, case c.spec #>> '{code,op}' when 'value' then c.spec #>> '{code,value}' end as code
+      from unnest(p_nodes) n
+      join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+     where n.tag = 'callActivity')
   select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
-           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           format('%s: %s.', c.label, c.problem), c.node_id, null,
            'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
-    from unnest(p_nodes) n
-    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
-   where n.tag = 'callActivity' and c.problem is not null
+    from call c
+   where c.problem is not null
+  union all
+  select bpm_core.warning('CalledProcessMissing', format('%s calls the process %s%s, which is %s.', c.label, left(c.code, 100), ' version ' || c.version,
+                                                         case c.binding when 'deployment' then 'not in this file' else 'not deployed' end),
+           c.node_id, null, 'Deploy it before it is called.')
+    from call c
+   where c.problem is null and c.code is not null
+     and (c.binding = 'version' or not exists (select from unnest(p_processes) p where p.process_id = c.code and p.deployed))
+     and (c.binding = 'deployment'
+          or not exists (select from bpm_core.process_definition d
+                           join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+                          where d.tenant_id = p_tenant_id and d.code = c.code and (c.binding <> 'version' or v.version = c.version)))
 $$;
 
 -- from 20_catalog/find_compensation_faults.sql
@@ -6554,6 +6572,8 @@ returns table (task_type text, task_version_id uuid, max_attempts integer, lease
                executor_kind bpm_core.executor_kind)
 language sql stable
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
 as $$
   select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required,
          v.input_schema, nullif(v.result_schema is not null, false), v.executor_kind
@@ -8276,7 +8296,7 @@ begin
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
-         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+         jsonb_agg(jsonb_build_object('node_id', left(j.node_id, 200), 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
   if v_faults is not null then
@@ -14397,7 +14417,7 @@ $$;
 
 -- from 40_flow/migrate_tokens.sql
 -- Under the lock: puts live tokens on the nodes of the new version, with the open scopes, what may still be undone, approvals and open incidents.
--- Writes:   token, scope, compensation_record, approval_record, incident, history_event.
+-- Writes:   token, scope, multi_instance, compensation_record, approval_record, incident, history_event.
 create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text)
 returns void
 language plpgsql volatile
@@ -14424,6 +14444,9 @@ begin
   update bpm_core.scope s
      set node_id = bpm_core.image_of(p_mapping, s.node_id)
    where s.workflow_instance_id = p_instance_id and s.tenant_id = p_tenant_id and s.state = 'Open' and bpm_core.image_of(p_mapping, s.node_id) <> s.node_id;
+  update bpm_core.multi_instance m
+     set node_id = bpm_core.image_of(p_mapping, m.node_id)
+   where m.workflow_instance_id = p_instance_id and m.tenant_id = p_tenant_id and bpm_core.image_of(p_mapping, m.node_id) <> m.node_id;
   update bpm_core.compensation_record r
      set node_id = bpm_core.image_of(p_mapping, r.node_id), event_id = bpm_core.image_of(p_mapping, r.event_id),
          handler_ref = bpm_core.image_of(p_mapping, r.handler_ref)

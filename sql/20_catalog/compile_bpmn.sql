@@ -37,7 +37,7 @@ begin
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, processes, v_drawn, p_tenant_id) f
             union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
