@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -30,6 +31,12 @@ _LONGEST_HEADER = 1000
 _LONGEST_WAIT = 86400.0
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KEPT_OPEN_S = 2.0
+
+
+@lru_cache(256)
+def parsed(url: str) -> httpx.URL:
+    """An address, read once. Raises ``httpx.InvalidURL``."""
+    return httpx.URL(url)
 
 
 class HttpSender:
@@ -119,7 +126,7 @@ class HttpSender:
         connect = command.seconds("connect_timeout_seconds", self._config.connect_timeout_s)
         request = httpx.Request(
             method,
-            url,
+            parsed(url),
             content=body,
             headers=headers,
             extensions={
