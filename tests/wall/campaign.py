@@ -352,6 +352,9 @@ class Campaign:
         with self._as(role):
             try:
                 with self._conn.transaction():
+                    # Without index conditions everything is a filter, and filters have an order.
+                    for kind in ("index", "bitmap", "indexonly"):
+                        self._conn.execute(sql.SQL(f"set local enable_{kind}scan = off"))
                     rows = self._conn.execute(sql.SQL(text)).fetchall()
             except psycopg.Error as error:
                 if error.sqlstate != DENIED or role != STRANGER:
