@@ -98,7 +98,7 @@ select t.tenant_id, t.id, t.node_id from bpm_core.token t
 alter view bpm.bad_union owner to bpm_owner;
 alter view bpm.bad_view owner to bpm_owner;
 alter view bpm.bad_barrier owner to bpm_owner;
-grant select on bpm.bad_view, bpm.bad_barrier, bpm.bad_union to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+grant select on bpm.bad_view, bpm.bad_barrier, bpm.bad_union to bpm_reader, bpm_worker;
 do $$ declare r record; begin
   for r in select p.oid::regprocedure as f from pg_proc p where p.proname like 'bad\\_%' loop
     execute format('alter function %s owner to bpm_owner', r.f);
