@@ -376,6 +376,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.idempotency_key_days', 7, 3650),
+      ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -393,6 +394,10 @@ begin
   elsif p_name = 'engine.time_zone' then
     if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
       return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
+  elsif p_name = 'engine.approval_policies' then
+    if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
+      return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
@@ -1182,6 +1187,64 @@ begin
 end
 $$;
 
+-- from 20_catalog/approval_attributes.sql
+-- The attributes of our own namespace that say how a gated node is approved.
+create or replace function bpm_core.approval_attributes()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
+               'bpm:approvalEscalates', 'bpm:escalateTo']
+$$;
+
+-- from 20_catalog/approval_policy.sql
+-- How a gated node is approved: what the node says over its task version over the setting engine.approval_policies. Read at deploy only.
+-- Returns:  jsonb, null when nobody says anything.
+create or replace function bpm_core.approval_policy(p_tenant_id text, p_task_version_id uuid, p_task_type text, p_attributes jsonb)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select nullif(
+    coalesce(bpm_core.setting_value('engine.approval_policies', '{}') -> p_task_type, '{}')
+    || coalesce((select v.approval_policy from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = p_task_version_id), '{}')
+    || bpm_core.drawn_approval(p_attributes), '{}')
+$$;
+
+-- from 20_catalog/approval_problem.sql
+-- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
+-- exclude: of requester, earlier_actors and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
+-- Returns:  text, null when nothing is, or there is no rule.
+create or replace function bpm_core.approval_problem(p_policy jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_policy is null then null
+    when jsonb_typeof(p_policy) <> 'object'
+         or p_policy - '{required,approvers,veto,exclude,expires_in,remind_every,escalate_in,escalate_to}'::text[] <> '{}'
+      then 'it is an object of required, approvers, veto, exclude, expires_in, remind_every, escalate_in and escalate_to'
+    when p_policy ? 'required' and not coalesce(jsonb_typeof(p_policy -> 'required') = 'number' and (p_policy ->> 'required') ~ '^\d{1,3}$'
+                                                and (p_policy ->> 'required')::integer between 1 and 100, false)
+      then format('%s is no number of approvals from 1 to 100', left(p_policy ->> 'required', 50))
+    when p_policy ? 'approvers' and (not bpm_core.is_text_list(p_policy -> 'approvers') or p_policy -> 'approvers' = '[]')
+      then 'the approvers are 1 to 100 names, none twice'
+    when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
+      then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
+    when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
+    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors or at most 100 names, none twice'
+    when (p_policy ? 'escalate_in') <> (p_policy ? 'escalate_to') then 'escalation has a time and a name'
+    when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
+                                                   and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)
+      then 'escalate_to is the name of somebody'
+    else (
+      select format('%s is no ISO 8601 duration from PT1S to P10Y', left(d.said, 50))
+        from (values (p_policy ->> 'expires_in'), (p_policy ->> 'remind_every'), (p_policy ->> 'escalate_in')) d(said)
+       where d.said is not null and coalesce(bpm_core.parse_duration(d.said) not between interval '1 second' and interval '10 years', true)
+       limit 1) end
+$$;
+
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -1255,7 +1318,8 @@ as $$
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
-         case when p.node_id is null then t.checks_result else p.checks_result end
+         case when p.node_id is null then t.checks_result else p.checks_result end,
+         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
@@ -2788,6 +2852,30 @@ as $$
     left join child c on c.parent = n.pos
 $$;
 
+-- from 20_catalog/drawn_approval.sql
+-- What a node says about how it is approved. What is no number or truth value stays a text, which approval_problem then names.
+-- Returns:  jsonb, a policy; empty when it says nothing.
+create or replace function bpm_core.drawn_approval(p_attributes jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_object_agg(s.name, case
+           when s.name in ('approvers', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
+           when s.name = 'required' and s.said ~ '^\d{1,4}$' or s.name = 'veto' and s.said in ('true', 'false') then s.said::jsonb
+           else to_jsonb(s.said) end), '{}')
+    from (values
+      ('required', btrim(p_attributes ->> 'bpm:requiredApprovals')),
+      ('approvers', p_attributes ->> 'bpm:approvers'),
+      ('veto', btrim(p_attributes ->> 'bpm:approvalVeto')),
+      ('exclude', p_attributes ->> 'bpm:approvalExclude'),
+      ('expires_in', btrim(p_attributes ->> 'bpm:approvalExpires')),
+      ('remind_every', btrim(p_attributes ->> 'bpm:approvalReminds')),
+      ('escalate_in', btrim(p_attributes ->> 'bpm:approvalEscalates')),
+      ('escalate_to', btrim(p_attributes ->> 'bpm:escalateTo'))) s(name, said)
+   where s.said is not null
+$$;
+
 -- from 20_catalog/drawn_binding.sql
 -- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
 -- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
@@ -4192,6 +4280,12 @@ as $$
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select bpm_core.approval_problem(a.policy)
+       from (select bpm_core.approval_policy(
+                p_tenant_id, (select t.task_version_id from pinned t where t.task_type = n.task_type), n.task_type, n.attributes) as policy
+              where n.kind = 'ApprovalTask' or n.attributes ?| bpm_core.approval_attributes()) a
+      where bpm_core.approval_problem(a.policy) is not null
+     union all select 'it says how it is approved, but needs no approval' where n.kind <> 'ApprovalTask' and n.attributes ?| bpm_core.approval_attributes()
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
@@ -5529,9 +5623,9 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case p_tag
-    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -6522,6 +6616,7 @@ $$;
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
 -- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
+-- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
 -- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
@@ -6531,7 +6626,7 @@ create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6558,6 +6653,7 @@ begin
          when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
          when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
     bpm_core.exclusion_problem(p_exclusion_rule),
+    'p_approval_policy: ' || bpm_core.approval_problem(p_approval_policy) || '.',
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -6573,6 +6669,7 @@ begin
   v_draft.input_schema := p_input_schema;
   v_draft.result_schema := p_result_schema;
   v_draft.exclusion_rule := p_exclusion_rule;
+  v_draft.approval_policy := p_approval_policy;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -20688,6 +20785,67 @@ begin
 end
 $$;
 
+-- from 60_decision/apply_approval_times.sql
+-- Under the locks of their instances: what is due of these approvals by now. Expiry comes before everything else, and is recorded as a decision of
+-- bpm:expiry; of one instance one takes effect at once, the others follow by themselves.
+-- Returns:  integer, how many changed.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write.
+create or replace function bpm_core.apply_approval_times(p_tenant_id text, p_approvals uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_due bpm_core.approval_record[];
+begin
+  v_due := array(
+    select a::bpm_core.approval_record
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.status = 'Pending' and a.due_at <= p_now and w.status = 'Running');
+  with turn as materialized (
+    select d.*, d.expires_at <= p_now is true as is_expired, d.escalate_at <= p_now is true as escalates,
+           case when d.remind_at <= p_now then d.remind_at + d.remind_every * (floor(extract(epoch from p_now - d.remind_at) / extract(epoch from d.remind_every)) + 1) end as remind_next
+      from unnest(v_due) d),
+  changed as (
+    update bpm_core.approval_record a
+       set status = case when t.is_expired then 'Expired' else a.status end,
+           decided_by = case when t.is_expired then 'bpm:expiry' end, decided_at = case when t.is_expired then p_now end,
+           escalated_at = case when t.escalates and not t.is_expired then p_now else a.escalated_at end,
+           escalate_at = case when t.escalates and not t.is_expired then null else a.escalate_at end,
+           reminded = a.reminded + (t.remind_next is not null and not t.is_expired)::integer,
+           remind_at = case when t.is_expired then a.remind_at else coalesce(t.remind_next, a.remind_at) end,
+           due_at = case when t.is_expired then a.due_at
+                         else least(a.expires_at, coalesce(t.remind_next, a.remind_at), case when not t.escalates then a.escalate_at end) end
+      from turn t
+     where a.tenant_id = t.tenant_id and a.id = t.id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select t.tenant_id, t.workflow_instance_id, p_now, x.kind::bpm_core.history_kind, t.token_id, t.node_id, x.from_state, x.to_state, x.actor,
+         jsonb_build_object('approval', t.id) || x.more
+    from turn t
+   cross join lateral (values
+     (1, t.is_expired, 'ApprovalDecided', 'Pending', 'Expired', 'bpm:expiry', '{}'::jsonb),
+     (2, t.escalates and not t.is_expired, 'ApprovalEscalated', null, null, null, jsonb_build_object('to', t.escalate_to)),
+     (3, t.remind_next is not null and not t.is_expired, 'ApprovalReminded', null, null, null, jsonb_build_object('reminder', t.reminded + 1))
+     ) x(n, holds, kind, from_state, to_state, actor, more)
+   where x.holds
+   order by t.id, x.n;
+  perform bpm_core.apply_decisions(p_tenant_id, array(
+    select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
+  -- Who may decide can have become fewer since it was asked: somebody did an earlier task.
+  perform bpm_core.stop_starved(p_tenant_id, array(
+    select a.id
+      from (select p_tenant_id as tenant_id, d.id from unnest(v_due) d where d.approvers is not null offset 0) d
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = d.tenant_id and a.id = d.id offset 0) a
+     where a.status = 'Pending' and (bpm_core.vote_outcome(a::bpm_core.approval_record)).starved));
+  return coalesce(cardinality(v_due), 0);
+end
+$$;
+
 -- from 60_decision/apply_decisions.sql
 -- Under the locks of their instances: lets decided approvals take effect, each exactly once. Approved offers the task; Rejected and Expired
 -- raise the BPMN error ApprovalRejected where the token rests; where nobody catches it the instance fails (bury_rejections).
@@ -20742,6 +20900,99 @@ begin
 end
 $$;
 
+-- from 60_decision/approval_bar.sql
+-- What bars this person from deciding an approval: Excluded by name, requester (started the process), earlier_actors (answered a user task or voted on another
+-- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
+-- Returns:  text; null: nothing.
+create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_process uuid;
+begin
+  if p_actor = any (p_approval.excluded_actors) then
+    return 'Excluded';
+  elsif p_actor <> all (p_approval.approvers) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
+    return 'NotAsked';
+  elsif p_approval.exclude = '{}' then
+    return null;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w
+                 where w.tenant_id = p_approval.tenant_id and w.id = p_approval.workflow_instance_id);
+  return case
+    when 'requester' = any (p_approval.exclude)
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_approval.tenant_id and p.id = v_process and p.started_by = p_actor)
+      then 'requester'
+    when 'earlier_actors' = any (p_approval.exclude)
+         and (bpm_core.has_acted(p_approval.tenant_id, v_process, p_actor, 'true')
+              or bpm_core.has_voted(p_approval.tenant_id, v_process, p_actor, p_approval.id))
+      then 'earlier_actors' end;
+end
+$$;
+
+-- from 60_decision/approval_terms.sql
+-- A policy, as approval_problem lets it through, from this moment on. Null: one person, who may be anybody, and time does nothing.
+create or replace function bpm_core.approval_terms(
+  p_policy jsonb, p_now timestamptz, out required integer, out approvers text[], out veto boolean, out exclude text[], out excluded_actors text[],
+  out expires_at timestamptz, out remind_every interval, out remind_at timestamptz, out escalate_to text, out escalate_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := '{requester,earlier_actors}';
+  v_named text[];
+begin
+  required := coalesce((p_policy ->> 'required')::integer, 1);
+  veto := coalesce((p_policy ->> 'veto')::boolean, true);
+  exclude := '{}';
+  excluded_actors := '{}';
+  if p_policy is null then
+    return;
+  end if;
+  v_named := bpm_core.name_list(coalesce(p_policy -> 'exclude', 'null'));
+  approvers := case when p_policy ? 'approvers' then bpm_core.name_list(p_policy -> 'approvers') end;
+  exclude := array(select n from unnest(v_named) n where n = any (v_parts));
+  excluded_actors := array(select n from unnest(v_named) n where n <> all (v_parts));
+  expires_at := p_now + bpm_core.parse_duration(p_policy ->> 'expires_in');
+  remind_every := bpm_core.parse_duration(p_policy ->> 'remind_every');
+  remind_at := p_now + remind_every;
+  escalate_to := btrim(p_policy ->> 'escalate_to');
+  escalate_at := p_now + bpm_core.parse_duration(p_policy ->> 'escalate_in');
+end
+$$;
+
+-- from 60_decision/approvers_left.sql
+-- How many could still vote on an approval that names its approvers, the one it is or can be escalated to included.
+-- Returns:  integer; null: anybody may, nobody can count them.
+create or replace function bpm_core.approvers_left(p_approval bpm_core.approval_record)
+returns integer
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_whole bpm_core.approval_record := p_approval;
+begin
+  if p_approval.approvers is null then
+    return null;
+  end if;
+  v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
+  return (
+    select count(*)
+      from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
+     where bpm_core.approval_bar(v_whole, n.name) is null
+       and not exists (select from bpm_core.approval_vote v
+                        where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = n.name));
+end
+$$;
+
 -- from 60_decision/bury_rejections.sql
 -- Rejections nobody caught: a dead letter each, which cannot be requeued, and the instances fail with everything in them.
 -- No incident: nothing could resolve it.
@@ -20772,36 +21023,96 @@ begin
 end
 $$;
 
+-- from 60_decision/cast_vote.sql
+-- Under the lock: writes somebody's vote and, when it is the one that decides, the decision. The effect is still to come.
+-- Where nobody is left for the votes that are missing, the step stops with an incident.
+-- Raises:   BP422 evidence is not there or was purged.
+-- Writes:   approval_vote, evidence, history_event, audit_event; approval_record when it decides; what stop_starved writes.
+create or replace function bpm_core.cast_vote(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_note text, p_evidence jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_vote     text := case p_decision when 'Approved' then 'Approve' else 'Reject' end;
+  v_evidence uuid[] := '{}';
+  r_outcome  record;
+begin
+  if p_evidence is not null then
+    v_evidence := bpm_core.store_evidence(p_approval.tenant_id, p_evidence, p_actor);
+    if array_position(v_evidence, null) is not null then
+      perform bpm_core.fail('BP422', 'Evidence is not there, or was purged.', jsonb_build_object('evidence', array_position(v_evidence, null)));
+    end if;
+  end if;
+  insert into bpm_core.approval_vote (tenant_id, approval_id, actor, vote, note, at, evidence_ids)
+  values (p_approval.tenant_id, p_approval.id, p_actor, v_vote, p_note, bpm_core.now(), v_evidence);
+  select o.status, o.starved into r_outcome from bpm_core.vote_outcome(p_approval) o;
+  if r_outcome.status is not null then
+    perform bpm_core.record_decision(p_approval, r_outcome.status, p_actor, p_note, v_vote);
+    return;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_approval.tenant_id, p_approval.workflow_instance_id, bpm_core.now(), 'ApprovalVoted', p_approval.token_id, p_approval.node_id, p_actor,
+          jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', v_vote, 'note', p_note)));
+  perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'VoteOnApproval', 'approval', p_approval.id::text, null, p_note,
+    jsonb_build_object('vote', v_vote, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id, 'task_type', p_approval.task_type));
+  if r_outcome.starved then
+    perform bpm_core.stop_starved(p_approval.tenant_id, array[p_approval.id]);
+  end if;
+end
+$$;
+
 -- from 60_decision/check_decidable.sql
 -- Under the lock: may this be decided so by this actor, or was it?
--- Raises:   BP403 the actor is excluded. BP409 closed, or decided otherwise; the detail is the first outcome.
+-- Returns:  boolean: their vote is to be cast. False: it was, or the decision stands already.
+-- Raises:   BP403 the actor is excluded or not asked. BP409 closed, decided or voted otherwise, or the time to decide is over; the detail is the first outcome.
 create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text)
-returns void
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_first jsonb := jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
                                       'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note);
+  v_vote  text := (select v.vote from bpm_core.approval_vote v
+                    where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor);
+  v_bar   text;
 begin
   if p_approval.status = 'Cancelled' then
     perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), v_first);
-  elsif p_approval.status = 'Pending' then
-    if p_actor = any (p_approval.excluded_actors) then
-      perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
-        jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor), 'Let somebody decide who had no part in it.');
-    end if;
-  elsif p_approval.status::text <> p_decision then
+  elsif p_approval.status::text = p_decision then
+    return false;
+  elsif p_approval.status <> 'Pending' then
     perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
       v_first, 'A decision is taken once.');
+  elsif v_vote is not null and v_vote <> (case p_decision when 'Approved' then 'Approve' else 'Reject' end) then
+    perform bpm_core.fail('BP409', format('%s voted %s on approval %s before.', p_actor, v_vote, p_approval.id), v_first || jsonb_build_object('vote', v_vote),
+      'A vote is cast once.');
+  elsif v_vote is not null then
+    return false;
+  elsif p_approval.expires_at <= bpm_core.now() then
+    perform bpm_core.fail('BP409', format('The time to decide approval %s is over.', p_approval.id), v_first || jsonb_build_object('expires_at', p_approval.expires_at));
   end if;
+  v_bar := bpm_core.approval_bar(p_approval, p_actor);
+  if v_bar is not null then
+    perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
+      jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor, 'reason', v_bar),
+      case v_bar when 'NotAsked' then 'It names those who may.' else 'Let somebody decide who had no part in it.' end);
+  end if;
+  return true;
 end
 $$;
 
 -- from 60_decision/check_decision.sql
 -- The arguments of a decision.
--- Raises:   BP422 decision or note out of range.
-create or replace function bpm_core.check_decision(p_decision text, p_note text)
+-- Raises:   BP422 decision, note or evidence out of range.
+create or replace function bpm_core.check_decision(p_decision text, p_note text, p_evidence jsonb)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -20812,6 +21123,8 @@ begin
       jsonb_build_object('decision', p_decision), 'Decide Approved or Rejected.');
   elsif length(p_note) > 4000 then
     perform bpm_core.fail('BP422', format('The note has %s characters; at most 4000.', length(p_note)), jsonb_build_object('length', length(p_note)));
+  elsif p_evidence is not null and bpm_core.evidence_fault(p_evidence) is not null then
+    perform bpm_core.fail('BP422', bpm_core.evidence_fault(p_evidence));
   end if;
 end
 $$;
@@ -20849,17 +21162,20 @@ end
 $$;
 
 -- from 60_decision/decide_approval.sql
--- Decides an approval, once, and lets the decision take effect in the same transaction.
+-- Decides an approval, once, and lets the decision take effect in the same transaction. Where it takes several people each casts one vote,
+-- and the vote that makes them enough decides. p_evidence: what the decision rests on, as attach_evidence takes it.
 -- The same decision again gets the first outcome, and drives its effect if that is still pending.
--- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow).
--- Raises:   BP403 not granted, or the actor is excluded. BP404 no such approval. BP409 decided otherwise before, or closed (detail: the first outcome).
---           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
--- Writes:   approval_record, history_event, audit_event, and what the effect writes.
+-- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow),
+--           approvals and rejections: the votes cast so far.
+-- Raises:   BP403 not granted, or the actor is excluded or not asked. BP404 no such approval. BP409 decided or voted otherwise before, closed, or too late (detail: the first outcome).
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters, evidence refused. 55P03, 40P01: repeat the call.
+-- Writes:   approval_record, approval_vote, evidence, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
 -- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
-  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
-returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
+  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_evidence jsonb default null,
+  p_tenant_id text default '')
+returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text, approvals integer, rejections integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -20874,22 +21190,23 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_decision(p_decision, p_note);
+  perform bpm_core.check_decision(p_decision, p_note, p_evidence);
   select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
   if not found then
     perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
   end if;
   perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
   select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
-  perform bpm_core.check_decidable(r_approval, p_decision, v_actor);
-  if r_approval.status = 'Pending' then
-    perform bpm_core.record_decision(r_approval, p_decision::bpm_core.approval_status, v_actor, p_note);
+  if bpm_core.check_decidable(r_approval, p_decision, v_actor) then
+    perform bpm_core.cast_vote(r_approval, p_decision, v_actor, p_note, p_evidence);
   end if;
   perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
   return query
-  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
+  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text, v.approvals, v.rejections
     from bpm_core.approval_record a
    cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+   cross join lateral (select count(*) filter (where v.vote = 'Approve')::integer as approvals, count(*) filter (where v.vote = 'Reject')::integer as rejections
+                         from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id offset 0) v
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;
@@ -20935,9 +21252,54 @@ begin
 end
 $$;
 
+-- from 60_decision/drive_approval_times.sql
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
+-- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_result bpm_core.tick_result;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+begin
+  v_found := array(
+    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.approval_record a
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now and w.status = 'Running'
+     order by a.due_at, a.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  end if;
+  v_result.next_due_at := (
+    select a.due_at
+      from bpm_core.approval_record a
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     order by a.due_at
+     limit 1);
+  return v_result;
+end
+$$;
+
 -- from 60_decision/enter_approval_tasks.sql
--- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
+-- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved. Where those who were to decide may not,
+-- the step stops with an incident.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers;
+--           incident where nobody could decide.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -20947,7 +21309,9 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now     timestamptz := bpm_core.now();
+  v_asked   bpm_core.approval_record[];
+  v_starved bpm_core.approval_record[];
 begin
   with rested as (
     update bpm_core.token t
@@ -20956,24 +21320,99 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, a.flow_id, t.visit),
   asked as (
-    insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
-    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
+    insert into bpm_core.approval_record as r (
+      tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at, required_approvals, approvers, veto, exclude, excluded_actors,
+      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at)
+    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now, p.required, p.approvers, p.veto, p.exclude,
+           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at)
       from rested r
-     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.approval from bpm_core.workflow_task_binding b
                           where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-    returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-  select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
-         jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
-    from asked a;
-  return bpm_core.arm_boundaries(p_arriving);
+     cross join lateral bpm_core.approval_terms(b.approval, v_now) p
+    returning r.*),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
+           jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
+      from asked a)
+  select array_agg(a::bpm_core.approval_record) filter (where a.approvers is not null) into v_asked from asked a;
+  if v_asked is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  v_starved := array(select a from unnest(v_asked) a where (bpm_core.vote_outcome(a)).starved);
+  perform bpm_core.stop_starved((p_arriving[1]).tenant_id, array(select a.id from unnest(v_starved) a));
+  return bpm_core.arm_boundaries(array(select m from unnest(p_arriving) m where m.token_id <> all (array(select a.token_id from unnest(v_starved) a))));
+end
+$$;
+
+-- from 60_decision/has_voted.sql
+-- Has this person voted on an approval of this process, other than p_but?
+create or replace function bpm_core.has_voted(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select a.tenant_id, a.id from bpm_core.approval_record a where a.workflow_instance_id = w.id offset 0) a
+     cross join lateral (select v.actor from bpm_core.approval_vote v
+                          where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = p_actor offset 0) v
+     where w.tenant_id = p_tenant_id and a.tenant_id = p_tenant_id and a.id is distinct from p_but);
+end
+$$;
+
+-- from 60_decision/list_approvals.sql
+-- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first.
+-- p_after: the last approval of the page before.
+-- Returns:  rows: approval_id, process_instance_id, business_key, node_id, node_name, task_type, required_approvals, approvals (so far), expires_at,
+--           is_escalated (that is why they may), created_at.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+create or replace function bpm.list_approvals(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+returns table (approval_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, task_type text, required_approvals integer,
+               approvals integer, expires_at timestamptz, is_escalated boolean, created_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
+         (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),
+         a.expires_at, coalesce(a.escalated_at is not null and a.escalate_to = v_actor and v_actor <> all (a.approvers), false), a.created_at
+    from bpm_core.approval_record a
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = a.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select n.name from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id offset 0) n
+   where a.status = 'Pending' and a.tenant_id = p_tenant_id
+     and (p_after is null or (a.created_at, a.id) > (select l.created_at, l.id from bpm_core.approval_record l where l.tenant_id = p_tenant_id and l.id = p_after))
+     and (a.expires_at is null or a.expires_at > bpm_core.now())
+     and not exists (select from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = v_actor)
+     and bpm_core.approval_bar(a, v_actor) is null
+   order by a.created_at, a.id
+   limit p_limit;
 end
 $$;
 
 -- from 60_decision/record_decision.sql
 -- Under the lock: writes the decision of a pending approval. Its effect is still to come.
 -- Writes:   approval_record, history_event, audit_event.
-create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text)
+create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text, p_vote text)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -20989,10 +21428,66 @@ begin
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
-          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'note', p_note)));
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note)));
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
                        'task_type', p_approval.task_type));
+end
+$$;
+
+-- from 60_decision/stop_starved.sql
+-- Approvals nobody is left to decide: closed, and their steps stopped with an incident that names who was asked. Resolving it asks anew.
+-- Writes:   what close_waits and open_incidents write. The instances are locked.
+create or replace function bpm_core.stop_starved(p_tenant_id text, p_approvals uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+begin
+  v_troubles := array(
+    select row(row(a.tenant_id, a.workflow_instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, t.via_flow_id, null)::bpm_core.moving,
+               'NoApprover', format('Nobody is left who could decide about %s.', a.node_id),
+               jsonb_build_object('approval', a.id, 'required', a.required_approvals, 'approvers', a.approvers, 'exclude', a.exclude,
+                                  'excluded', a.excluded_actors))::bpm_core.trouble
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     cross join lateral (select t.scope_id, t.via_flow_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+     where a.status = 'Pending');
+  perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+  perform bpm_core.open_incidents(v_troubles);
+end
+$$;
+
+-- from 60_decision/vote_outcome.sql
+-- What the votes cast so far decide.
+-- Returns:  Approved, Rejected, or null: nothing yet. starved: more have to approve, and too few are left who may.
+create or replace function bpm_core.vote_outcome(p_approval bpm_core.approval_record, out status bpm_core.approval_status, out starved boolean)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_for     integer;
+  v_against integer;
+  v_left    integer := bpm_core.approvers_left(p_approval);
+begin
+  select count(*) filter (where v.vote = 'Approve'), count(*) filter (where v.vote = 'Reject') into v_for, v_against
+    from bpm_core.approval_vote v
+   where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id;
+  starved := coalesce(v_for + v_left < p_approval.required_approvals, false);
+  status := case
+    when v_for >= p_approval.required_approvals then 'Approved'
+    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end;
+  starved := starved and status is null;
 end
 $$;
 
@@ -24103,7 +24598,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_16.sql
--- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
+-- I-16: one approval per step visit, decided once, in effect exactly once, by the votes it takes; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
@@ -24140,6 +24635,8 @@ as $$
                          and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
+  union all
+  select v from bpm_core.uneven_votes(p_tenant_id) v
   union all
   select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
     from bpm_core.task_instance t
@@ -25062,7 +25559,7 @@ as $$
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -25095,6 +25592,9 @@ begin
     positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
+  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
+  next_due_at := least(next_due_at, v_tick.next_due_at);
+  done := done || jsonb_build_object('decisions', v_tick.done);
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
@@ -25130,6 +25630,35 @@ begin
       raise case_not_found;
   end case;
 end
+$$;
+
+-- from 80_operation/uneven_votes.sql
+-- I-16, of the votes: each person once, and enough of them exactly when it is decided so.
+create or replace function bpm_core.uneven_votes(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
+           jsonb_build_object('status', a.status, 'required', a.required_approvals, 'for', v.votes_for, 'against', v.votes_against, 'decided_by', a.decided_by))
+    from bpm_core.approval_record a
+   cross join lateral (
+     select count(*) filter (where v.vote = 'Approve') as votes_for, count(*) filter (where v.vote = 'Reject') as votes_against, max(v.at) as last_at,
+            coalesce(bool_or(v.actor = a.decided_by and v.vote = case a.status when 'Approved' then 'Approve' else 'Reject' end), false) as has_decider,
+            coalesce(bool_or(v.actor = any (a.excluded_actors)
+                             or v.actor <> all (a.approvers) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger
+       from bpm_core.approval_vote v
+      where v.tenant_id = a.tenant_id and v.approval_id = a.id) v
+   cross join lateral (values
+     ('approved, but not by the number it takes', a.status = 'Approved' and v.votes_for <> a.required_approvals),
+     ('enough have approved, but it is not approved', a.status in ('Pending', 'Rejected', 'Expired') and v.votes_for >= a.required_approvals),
+     ('approved against a veto', a.status = 'Approved' and a.veto and v.votes_against > 0),
+     ('one refused, but it is not', a.status = 'Pending' and a.veto and v.votes_against > 0),
+     ('decided by somebody who did not vote so', a.status in ('Approved', 'Rejected') and not v.has_decider),
+     ('a vote after the decision', v.last_at > a.decided_at),
+     ('a vote of somebody who may not', v.has_stranger),
+     ('expired before its time', a.status = 'Expired' and coalesce(a.expires_at > a.decided_at, true))) x(rule, broken)
+   where a.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/unmet_starts.sql
@@ -25516,7 +26045,7 @@ select h.tenant_id,
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
          when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
                          'ConditionMet', 'SubscriptionClosed') then 'message'
-         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
+         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
          when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
@@ -25954,7 +26483,15 @@ select a.tenant_id,
        a.note,
        a.required_approvals,
        a.expires_at,
-       a.created_at
+       a.created_at,
+       a.approvers,
+       a.veto,
+       a.exclude || a.excluded_actors as excluded,
+       a.escalate_to,
+       a.escalated_at,
+       a.reminded,
+       (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
+       (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Reject') as rejections
   from bpm_core.approval_record a
   left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -25962,6 +26499,18 @@ select a.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id
  where a.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval is 'Decisions asked for: Pending until bpm.decide_approval, then Approved or Rejected; Expired; Cancelled when the step was left. effect Applied: the decision has had its consequence.';
+
+create or replace view bpm.approval_vote with (security_barrier) as
+select v.tenant_id,
+       v.approval_id,
+       v.actor,
+       v.vote,
+       v.note,
+       v.at,
+       v.evidence_ids
+  from bpm_core.approval_vote v
+ where v.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
 
 -- from 70_delivery/views.sql
 -- What leaves, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -26182,6 +26731,7 @@ values
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
+  ('list_approvals', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
   ('plan_migration', true, true, true),

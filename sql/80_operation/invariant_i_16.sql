@@ -1,4 +1,4 @@
--- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
+-- I-16: one approval per step visit, decided once, in effect exactly once, by the votes it takes; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
@@ -35,6 +35,8 @@ as $$
                          and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
+  union all
+  select v from bpm_core.uneven_votes(p_tenant_id) v
   union all
   select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
     from bpm_core.task_instance t

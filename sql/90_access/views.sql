@@ -13,6 +13,7 @@ values
   ('get_history', true, true, true),
   ('get_process', true, true, true),
   ('get_variables', true, true, true),
+  ('list_approvals', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
   ('plan_migration', true, true, true),

@@ -171,11 +171,19 @@ def _refuse_workers_task(conn: Connection, tenant: str, task: str) -> None:
 
 @click.command()
 @all_option
+@click.option("--for", "person", metavar="NAME", help="Only what this person may decide.")
 @limit_option
 @json_option
 @pass_app
-def approvals(app: App, everything: bool, limit: int, as_json: bool) -> None:
+def approvals(app: App, everything: bool, person: str | None, limit: int, as_json: bool) -> None:
     """List decisions that are asked for, the oldest first."""
+    if person is not None:
+        if everything:
+            raise click.UsageError("--for lists what is open; it goes without --all")
+        with app.connect() as conn:
+            rows = app.call(conn, "list_approvals", p_actor=person, p_limit=min(limit, 1000))
+        emit(rows, as_json, empty=f"nothing for {person} to decide")
+        return
     listing(
         app,
         """
