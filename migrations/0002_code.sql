@@ -9488,8 +9488,8 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+      from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
   if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then
@@ -13535,8 +13535,8 @@ begin
   loop
     v_more := array(
       select w.id
-        from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+        from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+       where w.tenant_id = p_tenant_id and w.id <> all (v_locked));
     if cardinality(v_more) = 0 and v_wide then
       perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
       v_wide := false;
@@ -16667,8 +16667,8 @@ begin
   v_variables := bpm_core.decode_variables(p_variables);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
-    from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
+    from (select w.tenant_id, w.id, w.ends_process, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;
@@ -17972,8 +17972,8 @@ begin
   end if;
   v_turning := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+      from (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status = v_from);
   update bpm_core.workflow_instance w
      set status = p_to, lock_version = w.lock_version + 1
     from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i
@@ -18084,8 +18084,9 @@ declare
 begin
   v_workflows := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+      from (select w.tenant_id, w.id, w.parent_token_id, w.created_at from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id
      order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),

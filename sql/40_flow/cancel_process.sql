@@ -21,8 +21,8 @@ begin
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   v_instances := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status in ('Running', 'Suspended')
+      from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
      -- What they have called hears of it through the inbox, level by level.
      and w.parent_token_id is null);
   if bpm_core.cancel_several(p_tenant_id, p_process_instance_id, v_actor) or cardinality(v_instances) > 0 then

@@ -22,8 +22,8 @@ begin
   loop
     v_more := array(
       select w.id
-        from bpm_core.workflow_instance w
-       where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.id <> all (v_locked));
+        from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+       where w.tenant_id = p_tenant_id and w.id <> all (v_locked));
     if cardinality(v_more) = 0 and v_wide then
       perform from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id for no key update;
       v_wide := false;

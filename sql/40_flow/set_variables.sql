@@ -30,8 +30,8 @@ begin
   v_variables := bpm_core.decode_variables(p_variables);
   perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
   select w.id into v_instance
-    from bpm_core.workflow_instance w
-   where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.ends_process and w.status in ('Running', 'Suspended');
+    from (select w.tenant_id, w.id, w.ends_process, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+   where w.tenant_id = p_tenant_id and w.ends_process and w.status in ('Running', 'Suspended');
   if p_token_id is not null then
     select p.instance_id, p.scope_id into v_instance, v_scope from bpm_core.place_of(p_tenant_id, p_process_instance_id, p_token_id) p;
   end if;

@@ -22,8 +22,8 @@ begin
   end if;
   v_turning := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id and w.status = v_from);
+      from (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id and w.status = v_from);
   update bpm_core.workflow_instance w
      set status = p_to, lock_version = w.lock_version + 1
     from (select p_tenant_id as tenant_id, i.id from unnest(v_turning) i(id) offset 0) i

@@ -14,8 +14,9 @@ declare
 begin
   v_workflows := array(
     select w.id
-      from bpm_core.workflow_instance w
-     where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
+      from (select w.tenant_id, w.id, w.parent_token_id, w.created_at from bpm_core.workflow_instance w
+             where w.process_instance_id = p_process_instance_id offset 0) w
+     where w.tenant_id = p_tenant_id
      order by w.parent_token_id is not null, w.created_at, w.id);
   if cardinality(v_workflows) = 0 then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'null')),

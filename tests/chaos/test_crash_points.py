@@ -131,7 +131,16 @@ def _set_up(database: TestDatabase) -> None:
             back=kit.compensate(),
         ),
         kit.process("posts", "start > book > rest > end", book=kit.send(type="courier")),
+        kit.process("first", "start > one > end"),
+        kit.process("second", "start > two > end"),
     )
+    bindings = [
+        {"binding_key": "a", "workflow": "first"},
+        {"binding_key": "b", "workflow": "first"},
+        {"binding_key": "c", "workflow": "second", "start_condition": "${never}"},
+        {"binding_key": "d", "workflow": "second", "depends_on": ["a", "c"]},
+    ]
+    database.rows("select * from bpm.publish_process('quartet', %s)", [json.dumps(bindings)])
     database.rows(COUNTER)
 
 
@@ -361,6 +370,24 @@ def _restart(database: TestDatabase) -> Call:
     return "select * from bpm.restart_process(%s, 'after')", (params[0],)
 
 
+def _start_several(database: TestDatabase) -> Call:
+    items = [{"code": "quartet", "business_key": "k", "idempotency_key": os.urandom(8).hex()}]
+    return "select * from bpm.start_processes(%s)", (json.dumps(items),)
+
+
+def _hear(database: TestDatabase) -> Call:
+    """One workflow of several has ended: its process hears of it, another begins."""
+    kit.start(database, "quartet")
+    with Session(database) as worker:
+        worker.do(COMPLETE, kit.answer(kit.claim(worker, ["one"]), done=True))
+    return "select * from bpm.tick()", ()
+
+
+def _cancel_several(database: TestDatabase) -> Call:
+    _hear(database)
+    return "select * from bpm.cancel_process(%s)", (_value("select %s::text")(database),)
+
+
 COMMANDS: dict[str, tuple[Command, object]] = {
     "start": (Command(_start, _places, several=True), ["a Waiting", "b Waiting"]),
     "complete into a join": (Command(_complete_join, _places, several=True), ["after Waiting"]),
@@ -395,6 +422,12 @@ COMMANDS: dict[str, tuple[Command, object]] = {
     "skip": (Command(_skip, _places), ["b Waiting", "join Waiting"]),
     "migrate": (Command(_migrate, _places, plain=True), ["a Waiting", "b Waiting"]),
     "restart": (Command(_restart, _places), ["after Waiting"]),
+    "start several workflows": (
+        Command(_start_several, _places, several=True),
+        ["one Waiting", "one Waiting"],
+    ),
+    "hear of an end": (Command(_hear, _places), ["one Waiting", "two Waiting"]),
+    "cancel several workflows": (Command(_cancel_several, _status, plain=True), "Cancelled"),
 }
 
 

@@ -235,6 +235,29 @@ def test_start_ps_show(cli: Cli) -> None:
     assert "last events" not in cli.text("show", "S-1", "--history", 0)
 
 
+def test_show_a_process_of_several_workflows(cli: Cli) -> None:
+    deploy(cli.database, linear("half", "half-task"))
+    bindings = [
+        {"binding_key": "pick", "workflow": "half"},
+        {"binding_key": "ship", "workflow": "half", "depends_on": ["pick"]},
+        {"binding_key": "tell", "workflow": "half", "start_condition": "${loud > 1}"},
+    ]
+    cli.database.rows("select * from bpm.publish_process('whole', %s)", [json.dumps(bindings)])
+    cli.json("start", "whole", "--key", "W-1")
+    text = cli.text("show", "W-1")
+    assert "pick  half v1 Running\n" in text
+    assert "ship  half v1 not begun (after pick)" in text
+    assert "tell  half v1 Running (if ${loud > 1})" in text
+    assert "● half-task [serviceTask] Waiting" in text
+    assert "incident StartUndecidable: Workflow tell: the condition" in text
+    assert "--var loud=…, then pgbpm incidents resolve" in text
+    assert cli.json("set", "W-1", "--var", "loud=2") == {"loud": 2}
+    incident = cli.json("show", "W-1")["incidents"][0]["incident_id"]
+    cli("incidents", "resolve", incident)
+    assert cli.text("show", "W-1").count("● half-task") == 2
+    assert "workflows" not in cli.text("show", start(cli.database, "half")[0])
+
+
 def test_ids_may_be_cut_and_keys_may_be_ambiguous(cli: Cli) -> None:
     deploy(cli.database, linear("cutting", "a-task"))
     one = start(cli.database, "cutting")[0]

@@ -22,6 +22,7 @@ import psycopg
 import pytest
 from benchmarks.history import multiply
 from benchmarks.plans import Plan, Scan, Sources, captured, condition_columns
+from psycopg.sql import SQL, Identifier
 from tests.support.database import TestDatabase
 
 from pgbpm.devtools import scratch
@@ -136,6 +137,35 @@ PROCESS = """
 </definitions>
 """  # noqa: E501
 
+# The workflow of a process of several, with a condition it waits for beside its task.
+PART = """<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="plans">
+  <process id="parts" isExecutable="true">
+    <startEvent id="start"/>
+    <serviceTask id="part"/>
+    <boundaryEvent id="seen" attachedToRef="part" cancelActivity="false">
+      <conditionalEventDefinition><condition>${never}</condition></conditionalEventDefinition>
+    </boundaryEvent>
+    <sequenceFlow id="p1" sourceRef="start" targetRef="part"/>
+    <sequenceFlow id="p2" sourceRef="part" targetRef="end"/>
+    <sequenceFlow id="p3" sourceRef="seen" targetRef="end2"/>
+    <endEvent id="end"/><endEvent id="end2"/>
+  </process>
+</definitions>
+"""
+TRIO = json.dumps(
+    [
+        {"binding_key": "a", "workflow": "parts"},
+        {"binding_key": "b", "workflow": "parts"},
+        {"binding_key": "c", "workflow": "parts", "depends_on": ["a", "b"]},
+        {
+            "binding_key": "d",
+            "workflow": "parts",
+            "depends_on": ["c"],
+            "start_condition": "${amount > 1000}",
+        },
+    ]
+)
+
 # Tables of a few rows, which are read as the planner likes.
 SMALL = {"setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination"}
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
@@ -150,6 +180,7 @@ PREFIX = {
     "inclusive_flow_pkey": 2,
     "workflow_flow_pkey": 3,
     "process_workflow_binding_pkey": 2,
+    "process_workflow_binding_process_version_id_position_tenant_key": 1,
     "process_version_definition_id_version_tenant_id_key": 1,
     "workflow_node_pkey": 2,
     "workflow_node_boundary": 2,
@@ -232,6 +263,7 @@ class Drive:
             self.people(n)
         self.complete(self.claim(["close"], n))
         self.begin(keys)
+        self.several(n)
         self.repair()
         self.rows("select bpm.next_due(array['work', 'close'])")
         self.rows("select bpm.apply_approval_effects(%s)", n)
@@ -258,6 +290,22 @@ class Drive:
             self.rows("select from bpm.correlate_message('begin', %s)", key)
         self.rows("select from bpm.broadcast_signal('begin-all')")
         self.tick()
+
+    def several(self, n: int) -> None:
+        """Processes of several workflows: two at once, one after both, one that is skipped."""
+        items = json.dumps([{"code": "trio", "variables": {"amount": 1}}] * n)
+        for _ in range(2):
+            started = self.rows("select process_instance_id from bpm.start_processes(%s)", items)
+            self.complete(self.claim(["part"], 2 * n))
+            self.tick()
+            self.complete(self.claim(["part"], n))
+            self.tick()
+        for call in ("suspend_process", "resume_process", "cancel_process"):
+            process = self.rows("select process_instance_id from bpm.start_process('trio')")[0][0]
+            self.complete(self.claim(["part"], 1))
+            self.rows(SQL("select from bpm.{}(%s)").format(Identifier(call)), process)
+            self.rows("select from bpm.cancel_process(%s)", process)
+        assert started
 
     def spin(self) -> None:
         """A token that hops until it is parked; the next tick goes on with it."""
@@ -402,6 +450,8 @@ def prepare(database: TestDatabase) -> None:
         )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
         conn.execute("select * from bpm.deploy_bpmn(%s)", [SELF])
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [PART])
+        conn.execute("select * from bpm.publish_process('trio', %s)", [TRIO])
 
 
 def surround(database: TestDatabase) -> None:

@@ -29,6 +29,7 @@ def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
     yield f"  started   {_when(instance['created_at'])}{by}"
     if instance.get("ended_at"):
         yield f"  ended     {_when(instance['ended_at'])}"
+    yield from _workflows(state)
     yield from _variables(instance.get("variables") or {})
     for incident in state.get("incidents") or []:
         incident["instance_key"] = instance["process_instance_id"]
@@ -44,6 +45,24 @@ def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
     if history:
         yield "\nlast events"
         yield from (f"  {_event(row)}" for row in history)
+
+
+def _workflows(state: Row) -> Iterator[str]:
+    """The workflows of a process that has several, those too that have not begun."""
+    workflows = [w for w in state.get("workflows") or [] if not w.get("parent_token_id")]
+    if all(w["binding_key"] == "main" for w in workflows):
+        return
+    width = max(len(w["binding_key"]) for w in workflows)
+    yield "\nworkflows"
+    for workflow in workflows:
+        after = workflow.get("depends_on") or []
+        begins = ([f"after {', '.join(after)}"] if after else []) + (
+            [f"if {workflow['start_condition']}"] if workflow.get("start_condition") else []
+        )
+        what = f"{workflow['workflow_code']} v{workflow['workflow_version']}"
+        status = workflow["status"] or "not begun"
+        line = f"  {workflow['binding_key'].ljust(width)}  {what} {status}"
+        yield f"{line} ({' '.join(begins)})" if begins else line
 
 
 def _variables(variables: Row) -> Iterator[str]:
@@ -107,7 +126,8 @@ def _wait(row: Row) -> str:
 
 
 def _incident(row: Row) -> str:
-    what = f"incident {row['code']} at {_node(row)}: {incident_reason(row)}"
+    at = f" at {_node(row)}" if row.get("node_id") else ""
+    what = f"incident {row['code']}{at}: {incident_reason(row)}"
     return f"{what} → {incident_steps(row, row['instance_key'])}"
 
 
