@@ -152,12 +152,12 @@ select throws_ok('select bpm.set_setting(''engine.approval_policies'', ''{"relea
 select throws_ok('select from bpm.publish_task(p_task_type => ''release'', p_approval_policy => ''{"who": 1}'')', 'BP422', null, 'a task version with none');
 
 -- Faults
-select is(pg_temp.fault('bpm:requiredApprovals="two"'), 'Service task a: two is no number of approvals from 1 to 100.', 'no number');
-select is(pg_temp.fault('bpm:requiredApprovals="3"'), 'Service task a: it takes 3 approvals and names 2 approvers.', 'more than there are');
-select is(pg_temp.fault('bpm:approvalExpires="tomorrow"'), 'Service task a: tomorrow is no ISO 8601 duration from PT1S to P10Y.', 'no duration');
-select is(pg_temp.fault('bpm:escalateTo="zoe"'), 'Service task a: escalation has a time and a name.', 'half an escalation');
+select is(pg_temp.fault('bpm:requiredApprovals="two"'), 'serviceTask "a": two is no number of approvals from 1 to 100.', 'no number');
+select is(pg_temp.fault('bpm:requiredApprovals="3"'), 'serviceTask "a": it takes 3 approvals and names 2 approvers.', 'more than there are');
+select is(pg_temp.fault('bpm:approvalExpires="tomorrow"'), 'serviceTask "a": tomorrow is no ISO 8601 duration from PT1S to P10Y.', 'no duration');
+select is(pg_temp.fault('bpm:escalateTo="zoe"'), 'serviceTask "a": escalation has a time and a name.', 'half an escalation');
 select is(kit.raised($$select kit.deploy('bad', '<serviceTask id="a" bpm:type="other" bpm:approvers="ann"/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>')$$)
-          #>> '{detail,faults,0,message}', 'Service task a: it says how it is approved, but needs no approval.', 'a rule without a gate');
+          #>> '{detail,faults,0,message}', 'serviceTask "a": it says how it is approved, but needs no approval.', 'a rule without a gate');
 
 select throws_ok('select from bpm.list_approvals(p_limit => 0)', 'BP422', null, 'limit too small');
 select throws_ok('select from bpm.list_approvals(p_tenant_id => ''nobody'')', 'BP403', null, 'tenant not granted');
