@@ -1,4 +1,4 @@
-"""Approvals that several people or the clock decide: one decision, whatever comes at once (A-14)."""
+"""Approvals that several people or the clock decide: one decision, whatever comes (A-14)."""
 
 from __future__ import annotations
 
