@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import machine, report
 from benchmarks.context import QUICK, Context, Outcome, Sizes
 from benchmarks.flatness import measure_held, measure_million
+from benchmarks.intake import measure_intake
 from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
 from benchmarks.server import BenchServer, durable_server, install, pick_binaries
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "rows": measure_rows,
     "set": measure_set,
     "runner": measure_runner,
+    "intake": measure_intake,
     "flat": measure_million,
     "held": measure_held,
 }

@@ -24,6 +24,7 @@ class Sizes:
     held_tasks: int = 100_000
     held_round_tasks: int = 6_000
     rows_instances: int = 500
+    events: int = 12_000
 
 
 QUICK = Sizes(
@@ -37,6 +38,7 @@ QUICK = Sizes(
     held_tasks=1_800,
     held_round_tasks=300,
     rows_instances=50,
+    events=200,
 )
 
 

@@ -14,6 +14,7 @@ from benchmarks.systems import Engine, connect
 _TABLES = (
     ("history_event", "scope", "timer", "subscription", "message", "inbox", "incident"),
     ("task_instance", "result", "dead_letter", "approval_record", "outbox", "delivery_attempt"),
+    ("event", "event_process_instance", "routing_decision"),
     ("process_instance", "workflow_instance", "token", "execution", "parallel_join",
      "parallel_join_arrival"),
 )  # fmt: skip
@@ -125,6 +126,6 @@ def _value(conn: psycopg.Connection[Any], table: str, name: str, kind: str) -> s
             f"case when s.{name} ?| '{{{','.join(keys)}}}'"
             f" then s.{name} || jsonb_strip_nulls(jsonb_build_object({ids})) else s.{name} end"
         )
-    if (table, name) == ("message", "message_id"):
+    if (table, name) in {("message", "message_id"), ("event", "provider_event_id")}:
         return f"s.{name} || ':' || n"
     return f"s.{name}"

@@ -1582,6 +1582,9 @@ create table bpm_core.event (
   constraint ends_with_a_reason check (dispatch_state not in ('Ignored', 'Failed') or reason is not null)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_due on bpm_core.event (tenant_id, available_at, id) where dispatch_state = 'Pending';
+-- Look-ups by key go by this: the unique key would do, but with the tenant among the conditions a planner that takes the table for small walks the tenant.
+create index event_by_key on bpm_core.event (
+  hashtextextended(tenant_id || chr(31) || channel || chr(31) || session_id || chr(31) || provider_event_id, 7526));
 create index event_waiting on bpm_core.event (tenant_id, rules_version, id) where rules_version is not null;
 create index event_open_in_thread on bpm_core.event (thread_id, session_id, occurred_at, id) where dispatch_state = 'Pending' and thread_id is not null;
 create index event_of_thread on bpm_core.event (thread_id, session_id, occurred_at) where thread_id is not null;

@@ -22405,12 +22405,16 @@ begin
          coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
          coalesce(i.message, case when e.content_hash <> i.content_hash
                                   then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
-    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    from (select p_tenant_id as tenant_id, i.*,
+                 hashtextextended(p_tenant_id || chr(31) || i.channel || chr(31) || i.session_id || chr(31) || i.provider_event_id, 7526) as key_hash
+            from unnest(v_events) i
+          offset 0) i
     left join lateral (
-      select e.id, e.content_hash, e.dispatch_state
+      select e.*
         from bpm_core.event e
-       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
-      offset 0) e on true
+       where hashtextextended(e.tenant_id || chr(31) || e.channel || chr(31) || e.session_id || chr(31) || e.provider_event_id, 7526) = i.key_hash
+      offset 0) e
+      on e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
    order by i.item;
 end
 $$;
@@ -22535,8 +22539,7 @@ as $$
 declare
   r_decision bpm_core.routing_decision;
 begin
-  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
-   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  select d.* into r_decision from bpm_core.routing_decision d where d.event_id = p_event.id and d.tenant_id is not distinct from p_event.tenant_id;
   if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
     perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
       jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),
@@ -22750,8 +22753,8 @@ begin
   end if;
   update bpm_core.dead_letter d
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
-    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
-   where d.tenant_id = l.tenant_id and d.id = l.id;
+    from (select l.tenant_id, l.id, l.state from bpm_core.dead_letter l where l.event_id = p_event.id offset 0) l
+   where l.state = 'Open' and d.tenant_id = l.tenant_id and d.id = l.id;
   perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
     jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
                        'waited_for', p_event.reason));
@@ -22841,7 +22844,7 @@ begin
          array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
          d.business_case_id, is_new
     from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
-   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id is not distinct from e.tenant_id offset 0) d;
 end
 $$;
 

@@ -32,12 +32,16 @@ begin
          coalesce(i.outcome, case when e.content_hash = i.content_hash then 'Done' else 'Conflict' end::bpm.outcome),
          coalesce(i.message, case when e.content_hash <> i.content_hash
                                   then format('Event %s of channel %s was accepted with another content.', left(i.provider_event_id, 100), i.channel) end)
-    from (select p_tenant_id as tenant_id, i.* from unnest(v_events) i offset 0) i
+    from (select p_tenant_id as tenant_id, i.*,
+                 hashtextextended(p_tenant_id || chr(31) || i.channel || chr(31) || i.session_id || chr(31) || i.provider_event_id, 7526) as key_hash
+            from unnest(v_events) i
+          offset 0) i
     left join lateral (
-      select e.id, e.content_hash, e.dispatch_state
+      select e.*
         from bpm_core.event e
-       where e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
-      offset 0) e on true
+       where hashtextextended(e.tenant_id || chr(31) || e.channel || chr(31) || e.session_id || chr(31) || e.provider_event_id, 7526) = i.key_hash
+      offset 0) e
+      on e.provider_event_id = i.provider_event_id and e.session_id = i.session_id and e.channel = i.channel and e.tenant_id = i.tenant_id
    order by i.item;
 end
 $$;

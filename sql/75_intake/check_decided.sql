@@ -11,8 +11,7 @@ as $$
 declare
   r_decision bpm_core.routing_decision;
 begin
-  select d.* into r_decision from (select p_event.tenant_id as tenant_id, p_event.id as event_id offset 0) k
-   cross join lateral (select d.* from bpm_core.routing_decision d where d.event_id = k.event_id and d.tenant_id = k.tenant_id offset 0) d;
+  select d.* into r_decision from bpm_core.routing_decision d where d.event_id = p_event.id and d.tenant_id is not distinct from p_event.tenant_id;
   if r_decision.content_hash is distinct from bpm_core.decision_hash(p_actions) then
     perform bpm_core.fail('BP409', format('The event was decided otherwise by %s at %s.', r_decision.decided_by, r_decision.decided_at),
       jsonb_build_object('event_id', p_event.id, 'actions', r_decision.actions, 'decided_by', r_decision.decided_by, 'rules', r_decision.rules),

@@ -23,8 +23,8 @@ begin
   end if;
   update bpm_core.dead_letter d
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
-    from (select l.tenant_id, l.id from bpm_core.dead_letter l where l.event_id = p_event.id and l.state = 'Open' offset 0) l
-   where d.tenant_id = l.tenant_id and d.id = l.id;
+    from (select l.tenant_id, l.id, l.state from bpm_core.dead_letter l where l.event_id = p_event.id offset 0) l
+   where l.state = 'Open' and d.tenant_id = l.tenant_id and d.id = l.id;
   perform bpm_core.write_audit(p_event.tenant_id, p_actor, 'DispatchEvent', 'event', p_event.id::text, null, p_reason,
     jsonb_build_object('actions', (select jsonb_agg(a.item - 'variables' order by a.n) from jsonb_array_elements(p_actions) with ordinality a(item, n)),
                        'waited_for', p_event.reason));

@@ -45,6 +45,6 @@ begin
          array(select distinct l.process_instance_id from bpm_core.event_process_instance l where l.tenant_id = e.tenant_id and l.event_id = e.id order by 1),
          d.business_case_id, is_new
     from (select e.tenant_id, e.id, e.dispatch_state from bpm_core.event e where e.tenant_id = p_tenant_id and e.id = p_event_id offset 0) e
-   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id = e.tenant_id offset 0) d;
+   cross join lateral (select d.business_case_id from bpm_core.routing_decision d where d.event_id = e.id and d.tenant_id is not distinct from e.tenant_id offset 0) d;
 end
 $$;

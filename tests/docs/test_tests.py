@@ -49,7 +49,7 @@ def _missing(tests: str) -> list[str]:
 
 TABLES = [
     (row[0], row[-1])
-    for part in ("Elements", "Cases that hurt", "Accidents", "Tenants apart")
+    for part in ("Elements", "Cases that hurt", "Accidents", "Tenants apart", "What comes in")
     for row in _rows(part)
 ]
 

@@ -652,6 +652,69 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
     cli("outbox", "reconcile", "sending-1", "--outcome", "Perhaps", code=2)
 
 
+# -- what comes in ------------------------------------------------------------------------------
+
+
+def test_events_and_rules(cli: Cli) -> None:
+    deploy(cli.database, linear("incoming", "a-task"))
+    for n in range(1, 7):
+        accepted = cli.json(
+            "events", "accept", "shop", f"e-{n}", "bill.paid", "--var", f"n={n}", "--session", "eu"
+        )
+        assert (accepted["is_new"], accepted["dispatch_state"]) == (True, "Pending")
+    again = ("events", "accept", "shop", "e-1", "bill.paid", "--var", "n=1", "--session", "eu")
+    assert cli.json(*again)["is_new"] is False
+    assert "BP409" in cli("events", "accept", "shop", "e-1", "x", "--session", "eu", code=1).stderr
+    assert "no events" in cli.text("events", "list", "--state", "Failed")
+    assert len(cli.json("events", "--type", "bill.paid", "--limit", 4)) == 4
+    # By hand
+    done = cli.json(
+        "events", "dispatch", "e-1", "--process", "incoming", "--key", "I-1", "--reason", "mine"
+    )
+    assert (done["dispatch_state"], len(done["process_instance_ids"])) == ("Dispatched", 1)
+    assert cli.json("events", "dispatch", "e-2", "--attach", "--key", "I-1")["business_case_id"]
+    sent = cli.json("events", "dispatch", "e-3", "--message", "m", "--key", "K", "--var", "a=1")
+    assert sent["dispatch_state"] == "Dispatched"
+    assert "Ignored" in cli.text("events", "ignore", "e-4", "--reason", "old")
+    decided = cli.json(
+        "events",
+        "dispatch",
+        "e-5",
+        "--decision",
+        '{"actions": [{"action": "Attach", "business_key": "I-1"}]}',
+    )
+    assert decided["is_new"] is True
+    assert "decided otherwise" in cli("events", "ignore", "e-5", "--reason", "x", code=1).stderr
+    cli("events", "dispatch", "e-6", code=2)
+    cli("events", "dispatch", "e-6", "--process", "incoming", "--message", "m", code=2)
+    cli("events", "dispatch", "e-6", "--decision", "[]", code=2)
+    cli("events", "dispatch", "e-6", "--decision", "{}", "--key", "k", code=2)
+    assert "no event that waits" in cli("events", "ignore", "e-9", "--reason", "x", code=1).stderr
+    shown = cli.json("events", "show", "e-1")
+    assert shown["decision"]["reason"] == "mine"
+    assert [link["how"] for link in shown["links"]] == ["Started"]
+    assert "Started" in cli.text("events", "show", "e-1")
+    # By rules
+    assert "no routing rules" in cli.text("rules")
+    rule = ("rules", "set", "bills", "bill.*", "StartProcess", "--process", "incoming")
+    more = ("--when", "${payload.n > 5}", "--key", "payload.n", "--map", "number=${payload.n}")
+    assert cli.json(*rule, *more, "--priority", 3) == {"code": "bills", "is_new": True}
+    cli.database.rows("select * from bpm.tick()")
+    shown = cli.json("events", "show", "e-6")
+    assert (shown["dispatch_state"], shown["decision"]["rules"]) == ("Dispatched", ["bills"])
+    assert "${payload.n > 5}" in cli.text("rules", "list")
+    assert (
+        cli.json("rules", "set", "bills", "bill.*", "Ignore", "--reason", "late")["is_new"] is False
+    )
+    assert (
+        "payload.x" in cli("rules", "set", "x", "x", "Ignore", "--when", "${x > 1}", code=1).stderr
+    )
+    cli("rules", "set", "x", "x", "Explode", code=2)
+    cli("rules", "set", "x", "x", "StartProcess", "--process", "incoming", "--map", "x", code=2)
+    assert cli.json("rules", "delete", "bills") == {"code": "bills"}
+    assert "BP404" in cli("rules", "delete", "bills", code=1).stderr
+
+
 # -- run ----------------------------------------------------------------------------------------
 
 
@@ -681,7 +744,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
         "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
-        "transfer", "restart",
+        "transfer", "restart", "events", "rules",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name

@@ -47,6 +47,23 @@ SELF = """
 </definitions>
 """
 
+PLAIN = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
+  <process id="plain" isExecutable="true">
+    <startEvent id="start"/><sequenceFlow id="f" sourceRef="start" targetRef="end"/>
+    <endEvent id="end"/>
+  </process>
+</definitions>
+"""
+RULES = [
+    "select from bpm.set_routing_rule('plain', 'plain', 'StartProcess', '${payload.n > 0}',"
+    " p_process_code => 'plain', p_business_key_path => 'payload.key')",
+    "select from bpm.set_routing_rule('told', 'told', 'Correlate', p_message_name => 'begin',"
+    " p_correlation_path => 'payload.key')",
+    "select from bpm.set_routing_rule('note', 'note', 'Attach',"
+    " p_business_key_path => 'payload.of')",
+]
+
 N = 12
 COPIES = 150
 READ_AT_MOST = 40 * N
@@ -167,7 +184,10 @@ TRIO = json.dumps(
 )
 
 # Tables of a few rows, which are read as the planner likes.
-SMALL = {"setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination"}
+SMALL = {
+    "setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination",
+    "routing_rule", "routing_state",
+}  # fmt: skip
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
 PREFIX = {
     "history_event_pkey": 2,
@@ -215,12 +235,19 @@ PREFIX = {
     "outbox_unknown": 2,
     "outbox_review": 2,
     "inbox_of_target": 1,
+    "event_due": 2,
+    "event_waiting": 2,
+    "event_open_in_thread": 2,
+    "event_process_instance_pkey": 2,
+    "process_instance_of_key": 1,
+    "routing_decision_event_id_tenant_id_key": 1,
+    "dead_letter_of_event": 1,
 }
 # What the pickers walk: each must have been seen.
 PICKED = {
     "task_ready", "task_lease", "token_ready", "timer_due", "inbox_due", "message_expiry",
     "outbox_pending", "outbox_lease", "subscription_open", "message_buffered",
-    "approval_pending_effect",
+    "approval_pending_effect", "event_due", "event_waiting", "event_open_in_thread",
 }  # fmt: skip
 
 
@@ -263,6 +290,7 @@ class Drive:
             self.people(n)
         self.complete(self.claim(["close"], n))
         self.begin(keys)
+        self.intake(keys)
         self.several(n)
         self.repair()
         self.rows("select bpm.next_due(array['work', 'close'])")
@@ -398,6 +426,32 @@ class Drive:
             N, self.positions.get("tick"),
         )  # fmt: skip
 
+    def intake(self, keys: list[str]) -> None:
+        """Events: by rules, behind each other, for nobody, and decided by hand."""
+        kinds = ["plain", "told", "note", "odd", "plain"]
+        items = [
+            {
+                "channel": "c",
+                "provider_event_id": uuid.uuid4().hex,
+                "type": kinds[i % 5],
+                "payload": {"n": 1, "key": uuid.uuid4().hex, "of": keys[0]},
+                "thread_id": key if i % 3 == 0 else None,
+            }
+            for i, key in enumerate([*keys, *keys[:4]])
+        ]
+        for _ in range(2):  # the second time they are known
+            self.rows("select * from bpm.accept_events(p_items => %s)", json.dumps(items))
+        self.tick()
+        self.look("select from bpm.set_routing_rule('other', 'other', 'Ignore')")
+        self.tick()  # those that wait are looked at with the newer rules
+        odd = self.look(
+            "select event_id from bpm.event where dispatch_state = 'Pending' and reason = 'NoRule'"
+            " order by event_id desc limit 2"
+        )
+        decision = json.dumps({"action": "StartProcess", "process_code": "plain"})
+        for event in [*odd, *odd]:
+            self.rows("select * from bpm.dispatch_event(%s, %s)", event["event_id"], decision)
+
     def people(self, n: int) -> None:
         open_tasks = self.look(
             "select id from bpm_core.task_instance where state = 'Ready' and task_type = 'bpm:user'"
@@ -450,6 +504,9 @@ def prepare(database: TestDatabase) -> None:
         )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
         conn.execute("select * from bpm.deploy_bpmn(%s)", [SELF])
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [PLAIN])
+        for rule in RULES:
+            conn.execute(rule)
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PART])
         conn.execute("select * from bpm.publish_process('trio', %s)", [TRIO])
 
@@ -463,7 +520,7 @@ def surround(database: TestDatabase) -> None:
     drive.work(N)
     drive.conn.close()
     multiply(database.url, COPIES)
-    for table in ("task_instance", "token", "timer", "outbox", "subscription", "message"):
+    for table in ("task_instance", "token", "timer", "outbox", "subscription", "message", "event"):
         assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
 
 

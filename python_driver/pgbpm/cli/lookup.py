@@ -1,4 +1,7 @@
-"""From what a person types to an id: a whole id, the beginning of one, or a business key."""
+"""From what a person types to an id: a whole id, the beginning of one, or a business key.
+
+Events are known by the id their provider gave them instead of a business key.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ class Kind:
     view: str
     id_column: str
     is_open: str = "true"
+    key_column: str = "business_key"
+    key_name: str = "business key"
 
     def find(self, conn: Connection, tenant: str, typed: str, closed: Kind | None = None) -> str:
         """The id of the only row that ``typed`` means.
@@ -48,14 +53,14 @@ class Kind:
         if not rows:
             raise PgbpmError(
                 f"no {self.name} fits {typed!r}",
-                hint="give its id, the beginning of it (6 digits or more), or the business key",
+                hint=f"give its id, the beginning of it (6 digits or more), or the {self.key_name}",
             )
         ids = ", ".join(str(row["id"]) for row in rows[:_MOST_SHOWN])
         more = ", …" if len(rows) > _MOST_SHOWN else ""
         raise PgbpmError(f"{typed!r} fits more than one {self.name}", hint=f"one of: {ids}{more}")
 
     def _by_key(self, conn: Connection, tenant: str, key: str) -> list[dict[str, Any]]:
-        return self._select(conn, "v.business_key = %s and {}", [key], tenant)
+        return self._select(conn, "v.{key} = %s and {}", [key], tenant)
 
     def _by_beginning(self, conn: Connection, tenant: str, digits: str) -> list[dict[str, Any]]:
         return self._select(
@@ -72,7 +77,11 @@ class Kind:
             "select v.{id} as id from bpm.{view} v"
             f" where v.tenant_id = %s and {condition.replace('{}', self.is_open)}"
             " order by v.{id} desc limit %s"
-        ).format(id=sql.Identifier(self.id_column), view=sql.Identifier(self.view))
+        ).format(
+            id=sql.Identifier(self.id_column),
+            view=sql.Identifier(self.view),
+            key=sql.Identifier(self.key_column),
+        )
         return list(conn.execute(query, [tenant, *values, _MOST_SHOWN + 1]))
 
 
@@ -93,4 +102,11 @@ INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")
 DEAD_LETTER = Kind("open dead letter", "dead_letter", "dead_letter_id", "v.state = 'Open'")
 COMMAND = Kind(
     "command", "command", "command_id", "v.state in ('Unknown', 'Reconciling', 'Manual')"
+)
+EVENT = Kind(
+    "event that waits or failed", "event", "event_id", "v.dispatch_state in ('Pending', 'Failed')",
+    "provider_event_id", "id its provider gave it",
+)  # fmt: skip
+ANY_EVENT = Kind(
+    "event", "event", "event_id", key_column="provider_event_id", key_name="id its provider gave it"
 )
