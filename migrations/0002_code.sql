@@ -26494,8 +26494,12 @@ select a.tenant_id,
        a.escalate_to,
        a.escalated_at,
        a.reminded,
-       (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
-       (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Reject') as rejections
+       (select count(*)::integer
+          from bpm_core.approval_vote v
+         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
+       (select count(*)::integer
+          from bpm_core.approval_vote v
+         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Reject') as rejections
   from bpm_core.approval_record a
   left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
