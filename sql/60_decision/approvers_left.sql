@@ -16,7 +16,7 @@ begin
   end if;
   v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
   return (
-    select count(*)
+    select count(*)::integer
       from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
      where bpm_core.approval_bar(v_whole, n.name) is null
        and not exists (select from bpm_core.approval_vote v

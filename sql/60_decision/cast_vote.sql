@@ -12,7 +12,7 @@ set jit = off
 as $$
 declare
   v_vote     text := case p_decision when 'Approved' then 'Approve' else 'Reject' end;
-  v_evidence uuid[] := '{}';
+  v_evidence uuid[] := '{}'::uuid[];
   r_outcome  record;
 begin
   if p_evidence is not null then

@@ -12,13 +12,13 @@ declare
   v_against integer;
   v_left    integer := bpm_core.approvers_left(p_approval);
 begin
-  select count(*) filter (where v.vote = 'Approve'), count(*) filter (where v.vote = 'Reject') into v_for, v_against
+  select count(*) filter (where v.vote = 'Approve')::integer, count(*) filter (where v.vote = 'Reject')::integer into v_for, v_against
     from bpm_core.approval_vote v
    where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id;
   starved := coalesce(v_for + v_left < p_approval.required_approvals, false);
-  status := case
+  status := (case
     when v_for >= p_approval.required_approvals then 'Approved'
-    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end;
+    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end)::bpm_core.approval_status;
   starved := starved and status is null;
 end
 $$;
