@@ -1261,6 +1261,51 @@ as $$
            where d.tenant_id = p_tenant_id and v.approval_required) x
 $$;
 
+-- from 20_catalog/archive_definition.sql
+-- Archives a process, workflow, task or role: a process is started no more, by nothing; a workflow is bound by no new process, a task pinned by no new
+-- workflow, a role owns no new one. What is pinned to their versions goes on. Publishing again brings it back.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, outcome Done (also when it was archived before).
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP422 reason too long.
+-- Writes:   the definition, of a process what publish_starts writes, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.archive_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_now        timestamptz := bpm_core.now();
+  v_archived   uuid;
+  v_published  uuid;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.definition_of(p_tenant_id, p_kind, p_code);
+  case p_kind
+    when 'process' then
+      update bpm_core.process_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null
+      returning d.id, d.published_version_id into v_archived, v_published;
+      if found then
+        perform bpm_core.publish_starts(p_tenant_id, v_archived, v_published, null);
+      end if;
+    when 'workflow' then
+      update bpm_core.workflow_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    when 'task' then
+      update bpm_core.task_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+    else
+      update bpm_core.role_definition d set archived_at = v_now where d.tenant_id = p_tenant_id and d.code = p_code and d.archived_at is null returning d.id into v_archived;
+  end case;
+  if v_archived is not null then
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ArchiveDefinition', p_kind, p_code, null, p_reason);
+  end if;
+  return query select p_kind, p_code, 'Done'::bpm.outcome;
+end
+$$;
+
 -- from 20_catalog/at_pointer.sql
 -- What is wrong, with the pointer to where: that of the whole is empty, so it is called root.
 create or replace function bpm_core.at_pointer(p_fault text)
@@ -2613,6 +2658,30 @@ begin
 end
 $$;
 
+-- from 20_catalog/definition_of.sql
+-- A definition by kind and code.
+-- Returns:  one row: id, archived_at.
+-- Raises:   BP400 unknown kind. BP404 nothing of that code.
+create or replace function bpm_core.definition_of(p_tenant_id text, p_kind text, p_code text, out id uuid, out archived_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case p_kind
+    when 'process' then select d.id, d.archived_at into id, archived_at from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'workflow' then select d.id, d.archived_at into id, archived_at from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'task' then select d.id, d.archived_at into id, archived_at from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    when 'role' then select d.id, d.archived_at into id, archived_at from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+    else
+      perform bpm_core.fail('BP400', format('There is no kind of definition %L.', left(p_kind, 100)), null, 'Kinds are process, workflow, task and role.');
+  end case;
+  if id is null then
+    perform bpm_core.fail('BP404', format('There is no %s %L.', p_kind, left(p_code, 200)), jsonb_build_object('kind', p_kind, 'code', left(p_code, 200)),
+      'See the views bpm.definition, bpm.workflow_version, bpm.task_version and bpm.role_version.');
+  end if;
+end
+$$;
+
 -- from 20_catalog/deploy_bpmn.sql
 -- Deploys a BPMN file: every executable process in it becomes a workflow version, and a version of the process of that code that runs it alone (binding
 -- main) and can be started.
@@ -2667,6 +2736,46 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 20_catalog/deprecate_process.sql
+-- Takes a version of a process out of use: it is started no more, neither by its number nor as the current one, nor called. What runs it goes on. For good:
+-- publishing the same content again makes a new version. Without its current version a process has none, until one is published.
+-- Returns:  one row: code, version, outcome Done (also when it was deprecated before).
+-- Raises:   BP400 no version. BP403. BP404 no such process or version. BP422 reason too long.
+-- Writes:   process_version, process_definition, what publish_starts writes, audit_event.
+-- Locks:    the process_definition row.
+create or replace function bpm.deprecate_process(
+  p_code text, p_version integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (code text, version integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor      text;
+  v_id         uuid;
+  v_definition bpm_core.process_definition;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if p_version is null then
+    perform bpm_core.fail('BP400', 'deprecate_process needs the number of a version.', null, 'See the view bpm.definition.');
+  end if;
+  perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+  v_id := bpm_core.find_version(p_tenant_id, p_code, p_version);
+  select d.* into v_definition from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code;
+  update bpm_core.process_version v set status = 'Deprecated' where v.tenant_id = p_tenant_id and v.id = v_id and v.status = 'Published';
+  if found then
+    if v_definition.published_version_id = v_id then
+      perform bpm_core.publish_starts(p_tenant_id, v_definition.id, v_id, null);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_definition.id;
+    end if;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeprecateProcess', 'process', p_code, p_version, p_reason,
+      jsonb_build_object('was_current', coalesce(v_definition.published_version_id = v_id, false)));
+  end if;
+  return query select p_code, p_version, 'Done'::bpm.outcome;
 end
 $$;
 
@@ -4534,7 +4643,9 @@ begin
      where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.version = p_version;
   end if;
   if v_version is null or v_definition is null then
-    perform bpm_core.fail('BP404', format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code),
+    perform bpm_core.fail('BP404',
+      case when v_definition is not null and p_version is null then format('Process %L has no current version.', p_code)
+           else format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code) end,
       jsonb_build_object('code', p_code, 'version', p_version), 'See the view bpm.definition.');
   end if;
   return v_version;
@@ -4611,22 +4722,32 @@ end
 $$;
 
 -- from 20_catalog/get_definition.sql
--- One version of a process, with its graph.
--- Returns:  one row; graph is {nodes, flows, tasks} of its workflow main, content_hash in hex.
+-- One version of a process, with what it binds.
+-- Returns:  one row; graph is {nodes, flows, tasks} of its workflow, of several the first; content_hash in hex; bindings: [{binding_key, position, workflow,
+--           version, owner_role, owner_role_version, depends_on, start_condition, graph}].
 -- Raises:   BP404 no such process or version. BP403.
 create or replace function bpm.get_definition(p_code text, p_version integer default null, p_tenant_id text default '')
-returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb)
+returns table (code text, version integer, status text, name text, is_current boolean, content_hash text, created_by text, published_at timestamptz, graph jsonb, bindings jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   return query
-    select d.code, v.version, v.status::text, v.name, d.published_version_id = v.id, encode(v.content_hash, 'hex'), v.created_by, v.published_at, w.graph
+    select d.code, v.version, v.status::text, v.name, coalesce(d.published_version_id = v.id, false), encode(v.content_hash, 'hex'), v.created_by, v.published_at,
+           b.bindings #> '{0,graph}', b.bindings
       from bpm_core.process_version v
       join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-      join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id and b.binding_key = 'main'
-      join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+     cross join lateral (
+       select jsonb_agg(jsonb_build_object(
+                'binding_key', b.binding_key, 'position', b.position, 'workflow', w.code, 'version', x.version, 'owner_role', o.code,
+                'owner_role_version', r.version, 'depends_on', b.depends_on, 'start_condition', b.start_source, 'graph', x.graph) order by b.position) as bindings
+         from bpm_core.process_workflow_binding b
+         join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+         join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+         join bpm_core.role_version r on r.tenant_id = x.tenant_id and r.id = x.owner_role_version_id
+         join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+        where b.tenant_id = v.tenant_id and b.process_version_id = v.id) b
      where v.tenant_id = p_tenant_id and v.id = bpm_core.find_version(p_tenant_id, p_code, p_version);
 end
 $$;
@@ -6690,7 +6811,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -7630,7 +7751,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_problem text;
-  v_count   integer;
+  v_count   bigint;
 begin
   if octet_length(p_schema::text) > 65536 then
     return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));
@@ -23926,6 +24047,42 @@ as $$
    where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
 $$;
 
+-- from 80_operation/check_deletable.sql
+-- Locks a definition and asks whether it may be deleted.
+-- Raises:   BP400, BP404 as definition_of. BP409 not archived for a minute, or referred to.
+-- Locks:    the definition row, for update.
+create or replace function bpm_core.check_deletable(p_tenant_id text, p_kind text, p_code text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_definition record;
+  v_referrers  jsonb;
+begin
+  case p_kind
+    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+  end case;
+  select d.* into r_definition from bpm_core.definition_of(p_tenant_id, p_kind, p_code) d;
+  if coalesce(r_definition.archived_at > bpm_core.now() - interval '1 minute', true) then
+    perform bpm_core.fail('BP409',
+      format('The %s %L is not archived%s.', p_kind, p_code, case when r_definition.archived_at is not null then ' for a minute yet' end),
+      jsonb_build_object('archived_at', r_definition.archived_at), 'Archive it with bpm.archive_definition, and delete it a minute later.');
+  end if;
+  v_referrers := (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', r.kind, 'code', r.code, 'version', r.version, 'count', r.times)) order by r.kind, r.code, r.version)
+      from (select r.* from bpm_core.referrers(p_tenant_id, p_kind, p_code, r_definition.id) r limit 100) r);
+  if v_referrers is not null then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to by %s.', p_kind, p_code,
+        concat_ws(' ', v_referrers #>> '{0,count}', v_referrers #>> '{0,kind}', quote_literal(v_referrers #>> '{0,code}'), 'version ' || (v_referrers #>> '{0,version}'))),
+      jsonb_build_object('referred_by', v_referrers), 'Archived it is out of use already; what refers to it has to be deleted first.');
+  end if;
+end
+$$;
+
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
@@ -24019,6 +24176,113 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- from 80_operation/delete_definition.sql
+-- Deletes a process, workflow, task or role with all its versions, if nothing refers to any of them. It has to be archived for a minute: whoever read it
+-- before has ended by then.
+-- p_kind: process, workflow, task or role.
+-- Returns:  one row: kind, code, versions (how many were deleted), outcome Done.
+-- Raises:   BP400 unknown kind. BP403. BP404 nothing of that code. BP409 it is not archived, or not for a minute yet; it is referred to: detail
+--           {"referred_by": [{"kind", "code", "version"} or {"kind", "count"}]}, of very many the first 100. BP422 reason too long.
+-- Writes:   the tables of the definition and its versions, start timers and waits, audit_event.
+-- Locks:    the definition row.
+create or replace function bpm.delete_definition(
+  p_kind text, p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (kind text, code text, versions integer, outcome bpm.outcome)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_actor    text;
+  v_versions integer;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  perform bpm_core.check_deletable(p_tenant_id, p_kind, p_code);
+  v_versions := bpm_core.delete_unreferred(p_tenant_id, p_kind, p_code);
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'DeleteDefinition', p_kind, p_code, null, p_reason, jsonb_build_object('versions', v_versions));
+  return query select p_kind, p_code, v_versions, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 80_operation/delete_process_parts.sql
+-- What belongs to the versions of a process alone: its bindings, and how its start events wait.
+create or replace function bpm_core.delete_process_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.timer t where t.tenant_id = p_tenant_id and t.process_version_id = any (v_versions);
+  delete from bpm_core.subscription s where s.tenant_id = p_tenant_id and s.process_version_id = any (v_versions);
+  delete from bpm_core.process_workflow_binding b where b.tenant_id = p_tenant_id and b.process_version_id = any (v_versions);
+end
+$$;
+
+-- from 80_operation/delete_unreferred.sql
+-- Deletes a definition that nothing refers to, with everything that is a part of it.
+-- Returns:  integer, how many versions it had.
+-- Raises:   BP409 something has come to refer to it since it was looked at.
+create or replace function bpm_core.delete_unreferred(p_tenant_id text, p_kind text, p_code text)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id    uuid := (bpm_core.definition_of(p_tenant_id, p_kind, p_code)).id;
+  v_count integer;
+begin
+  case p_kind
+    when 'process' then
+      perform bpm_core.delete_process_parts(p_tenant_id, v_id);
+      update bpm_core.process_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'workflow' then
+      perform bpm_core.delete_workflow_parts(p_tenant_id, v_id);
+      update bpm_core.workflow_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    when 'task' then
+      update bpm_core.task_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+    else
+      update bpm_core.role_definition d set published_version_id = null where d.tenant_id = p_tenant_id and d.id = v_id;
+      delete from bpm_core.role_version v where v.tenant_id = p_tenant_id and v.definition_id = v_id;
+      get diagnostics v_count = row_count;
+      delete from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.id = v_id;
+  end case;
+  return v_count;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The %s %L is referred to.', p_kind, p_code), null, 'Call again: the answer will say by whom.');
+end
+$$;
+
+-- from 80_operation/delete_workflow_parts.sql
+-- What belongs to the versions of a workflow alone: its graph and the pins of its tasks.
+create or replace function bpm_core.delete_workflow_parts(p_tenant_id text, p_definition_id uuid)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_versions uuid[] := array(select v.id from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = p_definition_id);
+begin
+  delete from bpm_core.inclusive_reach r where r.tenant_id = p_tenant_id and r.workflow_version_id = any (v_versions);
+  delete from bpm_core.inclusive_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_task_binding b where b.tenant_id = p_tenant_id and b.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_flow f where f.tenant_id = p_tenant_id and f.workflow_version_id = any (v_versions);
+  delete from bpm_core.workflow_node n where n.tenant_id = p_tenant_id and n.workflow_version_id = any (v_versions);
 end
 $$;
 
@@ -25441,6 +25705,64 @@ as $$
    limit p_limit
 $$;
 
+-- from 80_operation/referrers.sql
+-- Who refers to a definition or one of its versions, by key or by name.
+-- Returns:  rows: kind and code, with the version where it is one, or with how many (of instances: up to 1,000).
+create or replace function bpm_core.referrers(p_tenant_id text, p_kind text, p_code text, p_id uuid)
+returns table (kind text, code text, version integer, times bigint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'workflow', d.code, w.version, null::bigint
+    from bpm_core.role_version r
+    join bpm_core.workflow_version w on w.tenant_id = r.tenant_id and w.owner_role_version_id = r.id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'role' and r.tenant_id = p_tenant_id and r.definition_id = p_id
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.task_version t
+    join bpm_core.workflow_task_binding b on b.tenant_id = t.tenant_id and b.task_version_id = t.id
+    join bpm_core.workflow_version w on w.tenant_id = b.tenant_id and w.id = b.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'task' and t.tenant_id = p_tenant_id and t.definition_id = p_id
+  union
+  select 'process', d.code, v.version, null
+    from bpm_core.workflow_version w
+    join bpm_core.process_workflow_binding b on b.tenant_id = w.tenant_id and b.workflow_version_id = w.id
+    join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+    join bpm_core.process_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  union
+  -- Also what was moved to another version since: its tasks remember where they were.
+  select 'migration of an instance', null, null, count(*)
+    from bpm_core.workflow_version w
+    join bpm_core.instance_migration m on m.tenant_id = w.tenant_id and w.id in (m.from_version_id, m.to_version_id)
+   where p_kind = 'workflow' and w.tenant_id = p_tenant_id and w.definition_id = p_id
+  having count(*) > 0
+  union
+  select 'process instance', null, null, count(*)
+    from (select from bpm_core.process_version v
+            join bpm_core.process_instance p on p.tenant_id = v.tenant_id and p.process_version_id = v.id
+           where p_kind = 'process' and v.tenant_id = p_tenant_id and v.definition_id = p_id
+           limit 1000) p
+  having count(*) > 0
+  union
+  select 'workflow', d.code, w.version, null
+    from bpm_core.workflow_node n
+    join bpm_core.workflow_version w on w.tenant_id = n.tenant_id and w.id = n.workflow_version_id
+    join bpm_core.workflow_definition d on d.tenant_id = w.tenant_id and d.id = w.definition_id
+   where p_kind = 'process' and n.tenant_id = p_tenant_id and n.kind = 'CallActivity' and n.expressions #> '{call,code}' = jsonb_build_object('op', 'value', 'value', p_code)
+     -- Not by its own workflow, which calls itself.
+     and not exists (select
+                       from bpm_core.process_workflow_binding b
+                       join bpm_core.process_version v on v.tenant_id = b.tenant_id and v.id = b.process_version_id
+                      where b.tenant_id = w.tenant_id and b.workflow_version_id = w.id and v.definition_id = p_id)
+  union
+  select 'routing rule', r.code, null, null
+    from bpm_core.routing_rule r
+   where p_kind = 'process' and r.tenant_id = p_tenant_id and r.process_code = p_code
+$$;
+
 -- from 80_operation/replay.sql
 -- Rebuilds the tokens of one workflow instance from history: as they were after the row p_upto, or as they are.
 -- Returns:  one row per token born until then: token_id, node_id, state. The same every time; without p_upto equal to the live tokens (I-14).
@@ -26136,14 +26458,113 @@ select d.tenant_id,
        v.version,
        v.status::text as status,
        v.name,
-       d.published_version_id = v.id as is_current,
+       coalesce(d.published_version_id = v.id, false) as is_current,
        v.created_by,
        v.published_at,
-       encode(v.content_hash, 'hex') as content_hash
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
   from bpm_core.process_definition d
   join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version.';
+comment on view bpm.definition is 'Deployed processes, one row per version; is_current is the one that starts without a version; archived_at: none of them does, until it is published again.';
+
+create or replace view bpm.process_binding with (security_barrier) as
+select d.tenant_id,
+       d.code as process_code,
+       v.version as process_version,
+       b.position,
+       b.binding_key,
+       w.code as workflow_code,
+       x.version as workflow_version,
+       b.depends_on,
+       b.start_source as start_condition
+  from bpm_core.process_definition d
+  join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.process_workflow_binding b on b.tenant_id = v.tenant_id and b.process_version_id = v.id
+  join bpm_core.workflow_version x on x.tenant_id = b.tenant_id and x.id = b.workflow_version_id
+  join bpm_core.workflow_definition w on w.tenant_id = x.tenant_id and w.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.process_binding is 'Which workflow versions a process version runs, in which order and when.';
+
+create or replace view bpm.workflow_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       v.name,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       o.code as owner_role,
+       r.version as owner_role_version,
+       v.created_by,
+       v.published_at,
+       encode(v.content_hash, 'hex') as content_hash,
+       d.archived_at
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.role_version r on r.tenant_id = v.tenant_id and r.id = v.owner_role_version_id
+  join bpm_core.role_definition o on o.tenant_id = r.tenant_id and o.id = r.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_version is 'Workflows, one row per version, with the version of the role that owns it.';
+
+create or replace view bpm.workflow_task with (security_barrier) as
+select d.tenant_id,
+       d.code as workflow_code,
+       v.version as workflow_version,
+       b.node_id,
+       t.code as task_code,
+       x.version as task_version,
+       b.task_type,
+       b.max_attempts,
+       b.lease,
+       b.priority_level
+  from bpm_core.workflow_definition d
+  join bpm_core.workflow_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+  join bpm_core.workflow_task_binding b on b.tenant_id = v.tenant_id and b.workflow_version_id = v.id
+  join bpm_core.task_version x on x.tenant_id = b.tenant_id and x.id = b.task_version_id
+  join bpm_core.task_definition t on t.tenant_id = x.tenant_id and t.id = x.definition_id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.workflow_task is 'Which task version each node of a workflow version is pinned to, with what the node says otherwise.';
+
+create or replace view bpm.task_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.task_type,
+       v.executor_kind::text as executor_kind,
+       v.max_attempts,
+       v.backoff,
+       v.backoff_factor,
+       v.backoff_cap,
+       v.jitter,
+       v.lease,
+       v.approval_required,
+       v.input_schema,
+       v.result_schema,
+       v.exclusion_rule,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.task_definition d
+  join bpm_core.task_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_version is 'How tasks are executed, one row per version.';
+
+create or replace view bpm.role_version with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       v.version,
+       coalesce(d.published_version_id = v.id, false) as is_current,
+       v.responsibilities,
+       v.policy,
+       v.capabilities,
+       v.context_profile,
+       v.created_by,
+       v.published_at,
+       d.archived_at
+  from bpm_core.role_definition d
+  join bpm_core.role_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.role_version is 'Who owns workflows, one row per version.';
 
 -- from 40_flow/views.sql
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
@@ -26792,9 +27213,12 @@ values
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('archive_definition', false, false, false),
   ('create_tenant', false, false, false),
+  ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('deprecate_process', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),

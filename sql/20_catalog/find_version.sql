@@ -19,7 +19,9 @@ begin
      where v.tenant_id = p_tenant_id and v.definition_id = v_definition and v.version = p_version;
   end if;
   if v_version is null or v_definition is null then
-    perform bpm_core.fail('BP404', format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code),
+    perform bpm_core.fail('BP404',
+      case when v_definition is not null and p_version is null then format('Process %L has no current version.', p_code)
+           else format('There is no %sprocess %L.', case when p_version is not null then format('version %s of ', p_version) end, p_code) end,
       jsonb_build_object('code', p_code, 'version', p_version), 'See the view bpm.definition.');
   end if;
   return v_version;

@@ -8,7 +8,7 @@
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text, p_xml text, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer

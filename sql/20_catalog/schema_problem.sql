@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_problem text;
-  v_count   integer;
+  v_count   bigint;
 begin
   if octet_length(p_schema::text) > 65536 then
     return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));

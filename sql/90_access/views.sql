@@ -66,9 +66,12 @@ values
   ('throw_user_task_error', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
+  ('archive_definition', false, false, false),
   ('create_tenant', false, false, false),
+  ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
+  ('deprecate_process', false, false, false),
   ('grant_access', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),

@@ -56,7 +56,7 @@ def deploy(
             except Unreadable as error:
                 raise PgbpmError(f"{file} {error}") from None
             except psycopg.Error as error:
-                findings = _findings(file, error)
+                findings = refusal_of(file, error)
                 if findings is None:
                     raise
                 if as_json:
@@ -85,7 +85,7 @@ def _show(done: list[Row]) -> None:
             click.echo(table([_finding(None, "warning", warning) for warning in warnings]))
 
 
-def _findings(file: Path, error: psycopg.Error) -> list[Row] | None:
+def refusal_of(file: Path, error: psycopg.Error) -> list[Row] | None:
     """The faults and warnings in the detail of a refusal, or None if it is another error."""
     try:
         detail = json.loads(error.diag.message_detail or "")

@@ -156,9 +156,9 @@ select set_eq(
   $$values
     ('tenant'), ('access'),
     ('history'), ('evidence'), ('subject'), ('fact'),
-    ('definition'),
+    ('definition'), ('process_binding'), ('workflow_version'), ('workflow_task'), ('task_version'), ('role_version'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
-    ('task'), ('execution'), ('dead_letter'),
+    ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'),
     ('command'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
