@@ -36,6 +36,8 @@ create table bpm_core.tenant_grant (
   granted_at     timestamptz not null,
   primary key (role_name, tenant_pattern, capability)
 );
+create index tenant_grant_of_tenant on bpm_core.tenant_grant (tenant_pattern);
+create index tenant_grant_pattern on bpm_core.tenant_grant (role_name) where right(tenant_pattern, 1) = '%';
 comment on table bpm_core.tenant_grant is
   'Which database role may do what for which tenants. A pattern is a tenant id or, with a trailing %, a prefix. Each capability includes those before it: reader, worker, operator, admin.';
 

@@ -175,8 +175,8 @@ declare
     select distinct g.tenant_pattern
       from bpm_core.tenant_grant g
      where g.capability >= p_capability
-       and (g.role_name = p_role
-            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+       and (g.role_name = p_role or g.role_name = any (array(select bpm_core.roles_of(p_role)))
+            or (select r.rolsuper from pg_roles r where r.rolname = p_role::name)));
 begin
   if '%' = any (v_patterns) then
     return query select t.tenant_id from bpm_core.tenant t;
@@ -194,27 +194,57 @@ end
 $$;
 
 -- from 00_foundation/is_granted.sql
--- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count.
--- In PL/pgSQL because a SQL function would be planned anew with every call of every public function.
+-- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count; a superuser is a member of all.
+-- In PL/pgSQL because a SQL function would be planned anew with every call of every public function. Every step looks up by key: a server of ten thousand
+-- tenants has as many grants, and this is asked first in every call.
 -- Returns:  boolean. Each capability includes those before it: reader, worker, operator, admin.
 create or replace function bpm_core.is_granted(p_role text, p_tenant_id text, p_capability bpm_core.capability)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 begin
+  if exists (
+    select
+      from bpm_core.tenant_grant g
+     where g.role_name = p_role and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+  then
+    return true;
+  elsif exists (
+    select
+      from bpm_core.tenant_grant g
+     where g.role_name = p_role and right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1)) and g.capability >= p_capability)
+  then
+    return true;
+  elsif exists (
+    select
+      from bpm_core.roles_of(p_role) m(role_name)
+     cross join lateral (
+       select g.capability
+         from bpm_core.tenant_grant g
+        where g.role_name = m.role_name and g.tenant_pattern = p_tenant_id
+       union all
+       select g.capability
+         from bpm_core.tenant_grant g
+        where g.role_name = m.role_name and right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))
+       offset 0) g
+     where g.capability >= p_capability)
+  then
+    return true;
+  elsif not coalesce((select r.rolsuper from pg_roles r where r.rolname = p_role::name), false) then
+    return false;
+  end if;
   return exists (
            select
              from bpm_core.tenant_grant g
-            where g.role_name = p_role and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+            where g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
       or exists (
            select
              from bpm_core.tenant_grant g
-            where g.capability >= p_capability
-              and (g.tenant_pattern = p_tenant_id
-                   or (right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1))))
-              and (g.role_name = p_role
-                   or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+            where right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1)) and g.capability >= p_capability);
 end
 $$;
 
@@ -318,6 +348,29 @@ begin
   perform bpm_core.write_audit(v_tenant, v_actor, 'RevokeAccess', 'role', p_role, null, null,
     jsonb_build_object('tenant_pattern', p_tenant_pattern, 'capability', p_capability));
   return true;
+end
+$$;
+
+-- from 00_foundation/roles_of.sql
+-- The roles a role is a member of, directly or not, itself left out. In PL/pgSQL for its plan, like bpm_core.is_granted.
+-- Returns:  setof text, names. A superuser gets those it was made a member of.
+create or replace function bpm_core.roles_of(p_role text)
+returns setof text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+  with recursive member_of (oid) as (
+    select m.roleid
+      from pg_auth_members m
+     where m.member = quote_ident(p_role)::regrole
+    union
+    select m.roleid
+      from member_of o
+      join pg_auth_members m on m.member = o.oid)
+  select pg_get_userbyid(o.oid)::text
+    from member_of o;
 end
 $$;
 
@@ -25444,6 +25497,71 @@ as $$
                                                             '"history_event_y"YYYY"m"MM')))
 $$;
 
+-- from 80_operation/next_tenant.sql
+-- The first tenant behind p_after in the index of one picker, with the time its first entry there falls due. The order is the whole of the index, so that
+-- no other index can give it.
+-- Returns:  one row; none when there is no further tenant. p_after null: from the very first.
+create or replace function bpm_core.next_tenant(p_picker text, p_after text)
+returns table (tenant_id text, due_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off  set enable_incremental_sort = off
+as $$
+declare
+  -- The least text behind p_after: no text lies between a text and itself with the least of all characters behind it.
+  v_from text := coalesce(p_after || chr(1), '');
+begin
+  case p_picker
+    when 'tasks' then
+      return query
+      select t.tenant_id, '-infinity'::timestamptz from bpm_core.task_instance t where t.state = 'Ready' and t.tenant_id >= v_from order by t.tenant_id, t.task_type, t.priority_level, t.available_at, t.id limit 1;
+    when 'leases' then
+      return query
+      select t.tenant_id, t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+    when 'timers' then
+      return query
+      select t.tenant_id, t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id >= v_from order by t.tenant_id, t.due_at, t.id limit 1;
+    when 'inbox' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.inbox t where t.available_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'tokens' then
+      return query
+      select t.tenant_id, t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id >= v_from order by t.tenant_id, t.ready_at, t.id limit 1;
+    when 'messages' then
+      return query
+      select t.tenant_id, t.expires_at from bpm_core.message t where t.state = 'Buffered' and t.expires_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.expires_at, t.id limit 1;
+    when 'commands' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'sending' then
+      return query
+      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state = 'Sending' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+    when 'unknown' then
+      return query
+      select t.tenant_id, t.review_at from bpm_core.outbox t where t.review_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.review_at, t.id limit 1;
+    when 'events' then
+      return query
+      select t.tenant_id, t.available_at from bpm_core.event t where t.dispatch_state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+    when 'rules' then
+      return query
+      select e.tenant_id, case when e.rules_version < coalesce(s.rules_version, 0) then '-infinity'::timestamptz else 'infinity' end
+        from (select t.tenant_id, t.rules_version from bpm_core.event t where t.rules_version is not null and t.tenant_id >= v_from
+               order by t.tenant_id, t.rules_version, t.id limit 1) e
+        left join bpm_core.routing_state s on s.tenant_id = e.tenant_id;
+    when 'approvals' then
+      return query
+      select t.tenant_id, t.decided_at
+        from bpm_core.approval_record t
+       where t.effect = 'Pending' and t.status in ('Approved', 'Rejected', 'Expired') and t.tenant_id >= v_from
+       order by t.tenant_id, t.decided_at, t.id
+       limit 1;
+  end case;
+end
+$$;
+
 -- from 80_operation/oldest_ready.sql
 -- Since when has the oldest ready task waited? One index probe per task type and priority.
 -- Returns:  timestamptz, null when nothing is ready.
@@ -25869,19 +25987,90 @@ as $$
        group by coalesce(parent.relname, c.relname)) s
 $$;
 
--- from 80_operation/tenants_with_work.sql
--- The tenants a runner of this caller should look after: those it is granted as worker and that are not suspended.
--- Returns:  setof text, tenant ids, sorted.
-create or replace function bpm.tenants_with_work()
-returns setof text
-language sql stable security definer
+-- from 80_operation/tenants_due.sql
+-- One page of the tenants that have work, in the order of their ids: hops from tenant to tenant along each picker's index, at most p_limit hops in each.
+-- Ready tasks count whatever their time, since the index has their types before it; all else counts when it falls due by p_until.
+-- Returns:  one row: tenants[], sorted, and reached: up to where the page goes. What lies behind it is for the next page; null: that was the last.
+create or replace function bpm_core.tenants_due(p_after text, p_limit integer, p_until timestamptz, out tenants text[], out reached text)
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
-  select t.tenant_id
-    from bpm_core.tenant t
-   where t.state = 'Active'
-     and bpm_core.is_granted(bpm_core.caller(), t.tenant_id, 'worker')
-   order by t.tenant_id
+begin
+  with recursive hop as (
+    -- Each index starts behind p_after; null stands before the tenant without a name.
+    select k.picker, n.tenant_id, n.due_at, 1 as hops
+      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'events', 'rules', 'approvals']) k(picker)
+     cross join lateral bpm_core.next_tenant(k.picker, p_after) n
+    union all
+    select h.picker, n.tenant_id, n.due_at, h.hops + 1
+      from hop h
+     cross join lateral bpm_core.next_tenant(h.picker, h.tenant_id) n
+     where h.hops < p_limit),
+  cut as (
+    select min(l.last_one) as reached
+      from (select max(h.tenant_id) as last_one from hop h group by h.picker having max(h.hops) = p_limit) l)
+  select coalesce(array_agg(distinct h.tenant_id order by h.tenant_id) filter (where h.due_at <= p_until), '{}'), min(c.reached)
+    into tenants, reached
+    from cut c
+    left join hop h on c.reached is null or h.tenant_id <= c.reached;
+end
+$$;
+
+-- from 80_operation/tenants_with_work.sql
+-- The tenants a runner of this caller should look after next: those it is granted as worker, that are not suspended, and for which something is ready
+-- or due within p_within. In the order of their ids, so that whoever goes on behind the last one, and begins again when fewer than p_limit come, goes
+-- round all of them: none waits for longer than one round, however much another one has to do.
+-- p_idle: those that have nothing to do as well. Ready tasks of types nobody serves count too.
+-- Returns:  setof text, at most p_limit tenant ids behind p_after (null: from the first one), sorted.
+-- Raises:   BP422 limit out of 1..10000, p_within out of 0..1 day.
+create or replace function bpm.tenants_with_work(
+  p_limit integer default 1000, p_after text default null, p_within interval default interval '0', p_idle boolean default false)
+returns setof text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_role    constant text := bpm_core.caller();
+  v_left    integer := p_limit;
+  v_found   integer;
+  v_reached text := p_after;
+  v_page    text[];
+begin
+  if p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', 'The limit must be 1 to 10000.', jsonb_build_object('limit', p_limit));
+  elsif p_within is null or p_within not between interval '0' and interval '1 day' then
+    perform bpm_core.fail('BP422', 'What falls due can be looked for within 0 to 1 day.', jsonb_build_object('within', p_within));
+  end if;
+  if p_idle then
+    return query
+    select g.tenant_id
+      from bpm_core.granted_tenants(v_role, 'worker') g(tenant_id)
+      join bpm_core.tenant t on t.tenant_id = g.tenant_id and t.state = 'Active'
+     where p_after is null or g.tenant_id collate "C" > p_after
+     order by g.tenant_id collate "C"
+     limit p_limit;
+    return;
+  end if;
+  loop
+    select d.tenants, d.reached into v_page, v_reached from bpm_core.tenants_due(v_reached, p_limit, bpm_core.now() + p_within) d;
+    return query
+    select t.tenant_id
+      from unnest(v_page) with ordinality d(tenant_id, n)
+     cross join lateral (select t.tenant_id from bpm_core.tenant t where t.tenant_id = d.tenant_id and t.state = 'Active' offset 0) t
+     where bpm_core.is_granted(v_role, t.tenant_id, 'worker')
+     order by d.n
+     limit v_left;
+    get diagnostics v_found = row_count;
+    v_left := v_left - v_found;
+    exit when v_left = 0 or v_reached is null;
+  end loop;
+end
 $$;
 
 -- from 80_operation/tick.sql

@@ -80,6 +80,14 @@ select (select count(*) from bpm.task t where t.tenant_id = %s and t.state = 'Ex
      + (select count(*) from bpm.command c where c.tenant_id = %s and c.state = 'Sending') as held
 """
 
+_LEASED_ANYWHERE = """
+select exists (select from bpm.task t where t.state = 'Executing')
+    or exists (select from bpm.command c where c.state = 'Sending') as held
+"""
+_GRANTED = "bpm.tenants_with_work(p_limit => %s, p_idle => true) t(tenant_id)"
+_WITH_WORK = """bpm.tenants_with_work(
+  p_limit => %s, p_after => %s, p_within => make_interval(secs => %s)) t(tenant_id)"""
+
 Row = dict[str, Any]
 
 
@@ -133,10 +141,22 @@ class Gateway:
         row = await self._row("select v.lowest, v.highest from bpm.api_version() v")
         return row["lowest"], row["highest"]
 
-    async def tenants(self) -> list[str]:
-        """Tenants this login may work for and that may have something to do."""
-        rows = await self._rows("select t.tenant_id from bpm.tenants_with_work() t(tenant_id)")
+    async def granted_tenants(self, limit: int) -> list[str]:
+        """Active tenants this login may work for, whether there is work or not."""
+        rows = await self._rows(f"select t.tenant_id from {_GRANTED}", limit)
         return [row["tenant_id"] for row in rows]
+
+    async def tenants_with_work(self, limit: int, after: str | None, within: float) -> list[str]:
+        """Tenants behind ``after`` with something ready, or due within so many seconds, sorted.
+
+        Fewer than ``limit``: that was the last one.
+        """
+        rows = await self._rows(f"select t.tenant_id from {_WITH_WORK}", limit, after, within)
+        return [row["tenant_id"] for row in rows]
+
+    async def leased_anywhere(self) -> bool:
+        """Whether anybody holds a lease in any tenant this login may see."""
+        return bool((await self._row(_LEASED_ANYWHERE))["held"])
 
     async def claim_tasks(
         self, tenant: str, worker: str, types: Sequence[str], limit: int,

@@ -52,6 +52,9 @@ class Rounds:
         self._activity = activity
         self._paces: dict[str, _Pace] = {}
         self._woken = asyncio.Event()
+        self._passed = asyncio.Event()
+        self._left: set[str] | None = None
+        """Of a round in which each tenant is looked at once: those still to come."""
         self._stopping = False
 
     def stop(self) -> None:
@@ -59,13 +62,24 @@ class Rounds:
         self._stopping = True
         self._woken.set()
 
-    def serve(self, tenants: Iterable[str]) -> None:
-        """Work for exactly these tenants from now on."""
+    def serve(self, tenants: Iterable[str], *, once: bool = False) -> None:
+        """Work for exactly these tenants from now on. ``once``: look once in each, and then no
+        more until told anew; :meth:`passed` says when that is done."""
         self._paces = {tenant: self._paces.get(tenant) or _Pace() for tenant in tenants}
+        self._left = set(self._paces) if once else None
+        self._passed.clear()
+        if once and not self._left:
+            self._passed.set()
         self._woken.set()
+
+    async def passed(self) -> None:
+        """Wait until each tenant was looked at since :meth:`serve`."""
+        await self._passed.wait()
 
     def wake(self, tenant: str | None = None) -> None:
         """Look at once, for one tenant or for all."""
+        if self._left is not None:
+            return  # each has its turn
         for name in self._paces if tenant is None else (tenant,):
             pace = self._paces.get(name)
             if pace is not None:
@@ -86,17 +100,22 @@ class Rounds:
         while not self._stopping:
             self._woken.clear()
             now = loop.time()
-            due = [tenant for tenant, pace in self._paces.items() if pace.at <= now]
+            due = [t for t, pace in self._paces.items() if self._is_due(t, pace, now)]
             for tenant in due:
                 if not self._stopping:
                     await self._visit(tenant)
             if not due:
-                at = min((pace.at for pace in self._paces.values()), default=now + self._longest)
+                never = now + self._longest
+                at = min((pace.at for pace in self._paces.values()), default=never)
+                at = never if self._left is not None else at
                 try:
                     async with asyncio.timeout(max(at - loop.time(), 0.0)):
                         await self._woken.wait()
                 except TimeoutError:
                     pass
+
+    def _is_due(self, tenant: str, pace: _Pace, now: float) -> bool:
+        return pace.at <= now if self._left is None else tenant in self._left
 
     async def _visit(self, tenant: str) -> None:
         pace = self._paces.get(tenant)
@@ -105,6 +124,10 @@ class Rounds:
         activity = self._activity()
         pace.at = float("inf")  # a wake-up while we look sets it back to 0 and is not lost
         seen = await self._look(tenant)
+        if self._left is not None:
+            self._left.discard(tenant)
+            if not self._left:
+                self._passed.set()
         now = asyncio.get_running_loop().time()
         pace.next_due = None if seen.due_in is None else now + seen.due_in
         pace.quiet_since = -1 if seen.found else activity

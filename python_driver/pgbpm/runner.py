@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import secrets
@@ -44,6 +45,9 @@ _IDLE_POLL_S = 0.1
 _DEFAULT_TICK_S = 0.25
 _AFTER_DRAIN_S = 5.0
 _LEASE_MARGIN_S = 1.0
+_MOST_RESIDENT = 200
+"""Up to so many tenants are served all the time; of more those that have work, in rounds."""
+_PAGE = 200
 _GONE_WHILE_DRAINING_S = 5.0
 _DENIED = "42501"
 _KINDS = {
@@ -128,6 +132,10 @@ class Runner:
         self._unserved = Unserved(self._gateway, self._types())
         self._ticked: Counter[str] = Counter()
         self._waits_for_others = False
+        self._resident = True
+        self._idle_round = -1
+        self._round_pause = 0.0
+        self._stirred = asyncio.Event()
         self._rounds = self._make_rounds()
         self._wakeup: Wakeup | None = None
         if runner.wakeup:
@@ -162,8 +170,7 @@ class Runner:
             try:
                 await self._check_version()
                 with contextlib.suppress(GaveUp):  # told to stop while the database was away
-                    await self._refresh_tenants()
-                    if not self._serving:
+                    if not await self._refresh_tenants():
                         error = await no_tenant(self._gateway)
                         if self._until_idle:
                             raise error
@@ -390,6 +397,7 @@ class Runner:
     def _moved(self, tenant: str) -> None:
         """Something was stored: there may be new work, here and for others."""
         self._activity += 1
+        self._stirred.set()
         for a_round in self._rounds:
             if a_round.name != "tick":
                 a_round.wake(tenant)
@@ -397,6 +405,7 @@ class Runner:
             self._wakeup.tell()
 
     def _wake_all(self) -> None:
+        self._stirred.set()
         for a_round in self._rounds:
             a_round.wake()
 
@@ -418,21 +427,69 @@ class Runner:
                 hint="upgrade the database (pgbpm migrate) or the runner",
             )
 
-    async def _refresh_tenants(self) -> None:
+    async def _refresh_tenants(self) -> bool:
+        """Serve all tenants there are, if these are few; whether there are any."""
         tenants = self._tenants
         if tenants is None:
-            tenants = await self._repeater("tenants_with_work", self._gateway.tenants, look=True)
+            tenants = await self._repeater(
+                "tenants_with_work",
+                lambda: self._gateway.granted_tenants(_MOST_RESIDENT + 1),
+                look=True,
+            )
+            self._resident = len(tenants) <= _MOST_RESIDENT
+        if self._resident:
+            self._serve_these(tenants)
+        return bool(tenants)
+
+    def _serve_these(self, tenants: list[str], *, once: bool = False) -> None:
         self._serving = tenants
         for a_round in self._rounds:
-            a_round.serve(tenants)
+            a_round.serve(tenants, once=once)
 
     async def _watch_tenants(self) -> None:
         while self._tenants is None:
-            await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
+            if self._resident:
+                await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
             try:
+                if not self._resident:
+                    await self._go_round()
                 await self._refresh_tenants()
             except (GaveUp, psycopg.Error) as error:
                 logger.error("tenants_with_work failed: %s", error)
+                await asyncio.sleep(self._config.runner.poll_max_ms / 1000)
+
+    async def _go_round(self) -> None:
+        """One round of the tenants that have work, page by page: each look is taken once in each
+        of them, so none waits for longer than a round. After a round without any a pause."""
+        runner = self._config.runner
+        longest = runner.poll_max_ms / 1000
+        within = max(longest, runner.idle_grace_s) if self._until_idle else longest
+        activity, seen = self._activity, 0
+        after: str | None = None
+        self._stirred.clear()
+        while True:
+            page = await self._repeater(
+                "tenants_with_work",
+                functools.partial(self._gateway.tenants_with_work, _PAGE, after, within),
+                look=True,
+            )
+            seen += len(page)
+            self._serve_these(page, once=True)
+            for a_round in self._rounds:
+                await a_round.passed()
+            if len(page) < _PAGE:
+                break
+            after = page[-1]
+        self._idle_round = -1 if seen else activity
+        if self._activity != activity:
+            self._round_pause = 0.0
+            return
+        # Work for others, or work that is not due yet: it is looked at like time.
+        shortest, longest = runner.poll_min_ms / 1000, min(longest, _DEFAULT_TICK_S)
+        self._round_pause = min(max(self._round_pause * 2, shortest), longest)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._round_pause):
+                await self._stirred.wait()
 
     async def _watch_idle(self) -> None:
         loop = asyncio.get_running_loop()
@@ -448,7 +505,10 @@ class Runner:
     async def _nobody_works(self) -> bool:
         """Whether no lease is held: what another runner has in hand, dead or alive, comes back."""
         try:
-            held = [await self._gateway.leased(tenant) for tenant in self._serving]
+            if self._resident:
+                held = [await self._gateway.leased(tenant) for tenant in self._serving]
+            else:
+                held = [await self._gateway.leased_anywhere()]
         except (GaveUp, psycopg.Error):
             return False  # away: the rounds say so, and ask again
         if any(held):
@@ -464,6 +524,8 @@ class Runner:
     def _idle(self, horizon: float) -> bool:
         if len(self._attempts) or self.results.pending or self._sending:
             return False
+        if not self._resident:
+            return self._idle_round == self._activity
         return all(a_round.quiet(self._activity, horizon) for a_round in self._rounds)
 
     async def _tell_stats(self) -> None:

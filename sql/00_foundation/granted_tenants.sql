@@ -11,8 +11,8 @@ declare
     select distinct g.tenant_pattern
       from bpm_core.tenant_grant g
      where g.capability >= p_capability
-       and (g.role_name = p_role
-            or exists (select from pg_roles r where r.rolname = g.role_name and pg_has_role(p_role, r.oid, 'member'))));
+       and (g.role_name = p_role or g.role_name = any (array(select bpm_core.roles_of(p_role)))
+            or (select r.rolsuper from pg_roles r where r.rolname = p_role::name)));
 begin
   if '%' = any (v_patterns) then
     return query select t.tenant_id from bpm_core.tenant t;

@@ -42,6 +42,7 @@ PLAIN: dict[str, str | None] = {
     "p_executor_kind": None,
     "p_expected": None,
     "p_expected_version": None,
+    "p_form": None,
     "p_from_version": "1",
     "p_history": None,
     "p_jitter": None,
@@ -81,6 +82,8 @@ PLAIN: dict[str, str | None] = {
     "p_variables": "{}",
     "p_version": None,
     "p_worker": "w",
+    "p_idle": None,
+    "p_within": None,
     "create_tenant.p_name": "x",
     "deploy_bpmn.p_name": None,
     "publish_process.p_name": None,
@@ -202,6 +205,7 @@ OWNED: dict[str, str] = {
     "correlate_message.p_name": "select s.name as p_name, s.correlation_key as p_correlation_key"
     " from bpm_core.subscription s where s.tenant_id = %(tenant)s and s.kind = 'Message'"
     " and s.workflow_instance_id is not null order by s.state, s.id limit 3",
+    "tenants_with_work.p_after": "select %(tenant)s as p_after",
     "p_message_id": "select m.message_id as p_message_id, m.name as p_name,"
     " m.correlation_key as p_correlation_key from bpm_core.message m"
     " where m.tenant_id = %(tenant)s and m.message_id is not null order by m.id limit 3",

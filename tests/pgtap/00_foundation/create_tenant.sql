@@ -19,7 +19,7 @@ select results_eq('select action, count(*) from bpm_core.audit_event group by 1 
 select lives_ok('select bpm.grant_access(''t_worker'', ''acme%'', ''reader'', null, ''nobody'')', 'a pattern is granted as admin of the tenant without a name');
 select is_empty('select * from bpm_core.audit_event a where a.tenant_id = ''nobody''', 'and recorded there, not with whatever tenant was named');
 set local role t_worker;
-select results_eq('select bpm.tenants_with_work()', $$values ('acme')$$, 'the role may work for it');
+select results_eq('select bpm.tenants_with_work(p_idle => true)', $$values ('acme')$$, 'the role may work for it');
 select throws_ok('select bpm.tick()', 'BP403', null, 'and for no other');
 
 select * from finish();

@@ -37,7 +37,7 @@ reset role;
 select set_eq($$select tenant_id::text, actor, aggregate_id, detail from bpm_core.audit_event where action = 'RevokeAccess'$$,
   $$values ('acme', 't_revoke_admin', 't_revoke_one', '{"tenant_pattern": "acme", "capability": "worker"}'::jsonb)$$, 'it is audited, once');
 set local role t_revoke_one;
-select is_empty('select bpm.tenants_with_work()', 'the role works for no tenant any more');
+select is_empty('select bpm.tenants_with_work(p_idle => true)', 'the role works for no tenant any more');
 select isnt_empty($$select bpm.metrics('acme')$$, 'what it was granted otherwise it keeps');
 select throws_ok($$select bpm.tick(p_tenant_id => 'acme')$$, 'BP403', null, 'the call is refused');
 reset role;
@@ -62,7 +62,7 @@ select results_eq('select state from bpm.tenant where tenant_id = ''acme''', $$v
 set local role t_revoke_one;
 select throws_ok($$select bpm.tick(p_tenant_id => 'acme')$$, 'BP423', null, 'it does not move');
 select lives_ok($$select bpm.metrics('acme')$$, 'it can be read');
-select is_empty('select bpm.tenants_with_work()', 'runners pass it by');
+select is_empty('select bpm.tenants_with_work(p_idle => true)', 'runners pass it by');
 set local role t_revoke_admin;
 select throws_ok($$select bpm.resume_tenant('acme', p_tenant_id => 'acme')$$, 'BP423', null, 'its own admin does not resume it');
 select throws_ok($$select bpm.resume_tenant('acme')$$, 'BP403', null, 'by no way');

@@ -17,9 +17,9 @@ select throws_ok('select bpm.run_until_idle(0)', 'BP422', null, 'a limit out of 
 
 select results_eq('select lowest, highest from bpm.api_version()', 'values (1, 1)', 'the interface served');
 select bpm.create_tenant('A', 'acme');
-select results_eq('select bpm.tenants_with_work()', $$values (''), ('acme')$$, 'tenants to work for');
+select results_eq('select bpm.tenants_with_work(p_idle => true)', $$values (''), ('acme')$$, 'tenants to work for');
 update bpm_core.tenant set state = 'Suspended' where tenant_id = 'acme';
-select results_eq('select bpm.tenants_with_work()', $$values ('')$$, 'not the suspended');
+select results_eq('select bpm.tenants_with_work(p_idle => true)', $$values ('')$$, 'not the suspended');
 select throws_ok('select bpm.run_until_idle(p_tenant_id => ''acme'')', 'BP423', null, 'whose work rests');
 
 select * from finish();

@@ -25,7 +25,7 @@ select throws_ok($$select bpm.ready('acme')$$, 'BP403', null, 'nor another one')
 select is_empty('table bpm.instance', 'and views are empty');
 select is_empty('table bpm.history', 'history, too');
 select lives_ok('select * from bpm.api_version()', 'api_version is for everybody');
-select is_empty('select bpm.tenants_with_work()', 'no tenant to work for');
+select is_empty('select bpm.tenants_with_work(p_idle => true)', 'no tenant to work for');
 select throws_ok('select * from bpm_core.token', '42501', null, 'private tables are closed');
 select throws_ok('select bpm_core.now()', '42501', null, 'private functions are closed');
 
@@ -53,7 +53,7 @@ select isnt_empty('table bpm.task', 'and reads');
 select lives_ok('select * from bpm.tick()', 'and keeps the time');
 select throws_ok($$select bpm.cancel_process('$$ || :'p' || $$')$$, '42501', null, 'but cancels nothing');
 select throws_ok($$select * from bpm.start_process('line', p_actor => 'somebody')$$, 'BP403', null, 'and acts as nobody else');
-select results_eq('select bpm.tenants_with_work()', $$values ('')$$, 'it works for its tenant');
+select results_eq('select bpm.tenants_with_work(p_idle => true)', $$values ('')$$, 'it works for its tenant');
 
 -- Operator
 set local role t_operator;
@@ -70,7 +70,7 @@ select throws_ok($$select bpm.set_setting('engine.loop_budget', '100', p_tenant_
 -- Tenants apart
 set local role t_both;
 select lives_ok(format('select bpm.deploy_bpmn(%L, p_tenant_id => ''acme'')', :'file'), 'a pattern covers every tenant');
-select results_eq('select bpm.tenants_with_work()', $$values (''), ('acme'), ('beta')$$, 'each of them');
+select results_eq('select bpm.tenants_with_work(p_idle => true)', $$values (''), ('acme'), ('beta')$$, 'each of them');
 select results_eq('select distinct tenant_id collate "C" from bpm.history', $$values ('' collate "C")$$, 'rows carry their tenant');
 select throws_ok($$select bpm.get_process('$$ || :'p' || $$', 'acme')$$, 'BP404', null, 'an instance of another tenant does not exist');
 
