@@ -7816,7 +7816,7 @@ begin
       from sub s
      cross join lateral bpm_core.schema_children(s.node, s.at) c
      where s.depth <= 32)
-  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+  select count(*)::integer, (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
     into v_count, v_problem
     from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
             from sub s) x
@@ -21119,7 +21119,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := '{requester,earlier_actors}';
+  v_parts text[] := array['requester', 'earlier_actors'];
   v_named text[];
 begin
   required := coalesce((p_policy ->> 'required')::integer, 1);
@@ -21160,7 +21160,7 @@ begin
   end if;
   v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
   return (
-    select count(*)
+    select count(*)::integer
       from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
      where bpm_core.approval_bar(v_whole, n.name) is null
        and not exists (select from bpm_core.approval_vote v
@@ -21213,7 +21213,7 @@ set jit = off
 as $$
 declare
   v_vote     text := case p_decision when 'Approved' then 'Approve' else 'Reject' end;
-  v_evidence uuid[] := '{}';
+  v_evidence uuid[] := '{}'::uuid[];
   r_outcome  record;
 begin
   if p_evidence is not null then
@@ -21655,13 +21655,13 @@ declare
   v_against integer;
   v_left    integer := bpm_core.approvers_left(p_approval);
 begin
-  select count(*) filter (where v.vote = 'Approve'), count(*) filter (where v.vote = 'Reject') into v_for, v_against
+  select count(*) filter (where v.vote = 'Approve')::integer, count(*) filter (where v.vote = 'Reject')::integer into v_for, v_against
     from bpm_core.approval_vote v
    where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id;
   starved := coalesce(v_for + v_left < p_approval.required_approvals, false);
-  status := case
+  status := (case
     when v_for >= p_approval.required_approvals then 'Approved'
-    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end;
+    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end)::bpm_core.approval_status;
   starved := starved and status is null;
 end
 $$;
