@@ -1266,7 +1266,7 @@ $$;
 
 -- from 20_catalog/approval_problem.sql
 -- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
--- exclude: of requester, earlier_actors and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
+-- exclude: of requester, earlier_actors, delegates and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
 -- Returns:  text, null when nothing is, or there is no rule.
 create or replace function bpm_core.approval_problem(p_policy jsonb)
 returns text
@@ -1286,7 +1286,7 @@ as $$
     when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
       then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
     when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
-    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors or at most 100 names, none twice'
+    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors, delegates or at most 100 names, none twice'
     when (p_policy ? 'escalate_in') <> (p_policy ? 'escalate_to') then 'escalation has a time and a name'
     when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
                                                    and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)
@@ -3746,9 +3746,10 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case
     when p_rule is null then null
-    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,actors}'::text[] <> '{}' or p_rule = '{}'
-      then 'p_exclusion_rule is an object of requester, earlier_actors and actors.'
+    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,delegates,actors}'::text[] <> '{}' or p_rule = '{}'
+      then 'p_exclusion_rule is an object of requester, earlier_actors, delegates and actors.'
     when p_rule ? 'requester' and jsonb_typeof(p_rule -> 'requester') <> 'boolean' then 'p_exclusion_rule: requester is true or false.'
+    when p_rule ? 'delegates' and jsonb_typeof(p_rule -> 'delegates') <> 'boolean' then 'p_exclusion_rule: delegates is true or false.'
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
     when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
@@ -6789,7 +6790,7 @@ $$;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
--- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
 -- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -18634,6 +18635,35 @@ begin
 end
 $$;
 
+-- from 50_work/assign_user_task.sql
+-- Gives a user task to somebody, whoever holds it now, or to nobody (p_assignee null). A delegation ends with it.
+-- Returns:  one row: task_id, outcome Done (also when it was theirs already), assignee, fencing_token (the form of who held it is stale).
+-- Raises:   BP403 no grant, or p_assignee is excluded; BP404, BP409 it is no longer open; BP422 name or reason out of range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.assign_user_task(p_task_id uuid, p_assignee text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_assignee, p_reason);
+  if r_task.assignee is distinct from p_assignee or r_task.delegation is not null then
+    perform bpm_core.check_excluded(r_task, p_assignee);
+    r_task := bpm_core.hand_over(r_task, p_assignee, null, 'AssignUserTask', v_actor, p_reason);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
+end
+$$;
+
 -- from 50_work/attach_evidence.sql
 -- Keeps evidence, and attaches it to a task if one is named. Each piece is kept once: repeating the call changes nothing.
 -- p_items: [{"object_key", "sha256", "mime", "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. The object itself lies elsewhere.
@@ -18742,37 +18772,39 @@ end
 $$;
 
 -- from 50_work/check_excluded.sql
--- May this person do this user task, by the exclusion rule of its task version? Requester: who started the process. Earlier actors: who completed a
--- user task of this process before, of the nodes named if any are.
+-- May this person do this user task, by the exclusion rule of its task version (exclusion_of)?
 -- Raises:   BP403, with who and why.
 create or replace function bpm_core.check_excluded(p_task bpm_core.task_instance, p_actor text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
-  v_rule    jsonb := (
-    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
-  v_process uuid;
-  v_why     text;
+  v_why text := bpm_core.exclusion_of(p_task, p_actor);
 begin
-  if v_rule is null then
-    return;
-  end if;
-  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
-  v_why := case
-    when v_rule -> 'actors' ? p_actor then 'actors'
-    when v_rule -> 'requester' = 'true'
-         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
-    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
-         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors' end;
   if v_why is not null then
     perform bpm_core.fail('BP403', format('%s may not do user task %s: excluded as %s.', p_actor, p_task.id,
-        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it' else 'named by the rule' end),
+        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it'
+          when 'delegates' then 'one whom a task of it was handed on to' else 'named by the rule' end),
       jsonb_build_object('id', p_task.id, 'actor', p_actor, 'rule', v_why), 'Somebody else has to.');
+  end if;
+end
+$$;
+
+-- from 50_work/check_form.sql
+-- Is the token a person answers under the one their form was filled with? It grows whenever the task changes hands.
+-- Raises:   BP409, with what the task is now.
+create or replace function bpm_core.check_form(p_task bpm_core.task_instance, p_fencing_token bigint)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_fencing_token <> p_task.fencing_token then
+    perform bpm_core.fail('BP409', format('User task %s has changed hands since this form was opened.', p_task.id),
+      jsonb_build_object('id', p_task.id, 'shown', p_fencing_token, 'fencing_token', p_task.fencing_token, 'state', p_task.state, 'assignee', p_task.assignee,
+                         'owner', p_task.owner, 'delegation', p_task.delegation, 'due_at', p_task.due_at),
+      'Open it again with bpm.get_user_task.');
   end if;
 end
 $$;
@@ -18993,11 +19025,11 @@ $$;
 
 -- from 50_work/claim_user_task.sql
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
--- Returns:  one row: task_id, outcome Done, assignee.
+-- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text)
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -19018,10 +19050,13 @@ begin
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
     perform bpm_core.check_excluded(r_task, v_actor);
-    update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    update bpm_core.task_instance t
+       set assignee = v_actor, fencing_token = t.fencing_token + 1
+     where t.tenant_id = p_tenant_id and t.id = p_task_id
+    returning t.* into r_task;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, v_actor;
+  return query select p_task_id, 'Done'::bpm.outcome, v_actor, r_task.fencing_token;
 end
 $$;
 
@@ -19095,6 +19130,47 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
     from closed c;
+end
+$$;
+
+-- from 50_work/comment_user_task.sql
+-- Says something about a user task, open or not. Whoever holds it keeps their form.
+-- Returns:  one row: comment_id, is_new (false: the same key gave it before).
+-- Raises:   BP400 a key out of range; BP403, BP404; BP409 the key was used for another comment; BP422 not of 1 to 4,000 characters.
+-- Writes:   task_comment, audit_event, idempotency_key.
+create or replace function bpm.comment_user_task(
+  p_task_id uuid, p_text text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (comment_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_text)), 0) = 0 or length(p_text) > 4000 then
+    perform bpm_core.fail('BP422', 'A comment has 1 to 4000 characters.', jsonb_build_object('length', length(p_text)));
+  elsif not exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user') then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+  end if;
+  if p_idempotency_key is not null then
+    comment_id := (bpm_core.claim_key(p_tenant_id, 'comment_user_task', p_idempotency_key,
+      bpm_core.request_hash(p_task_id::text, p_text, v_actor), bpm_core.now()) ->> 'comment_id')::uuid;
+  end if;
+  is_new := comment_id is null;
+  if is_new then
+    comment_id := bpm_core.store_comment(p_tenant_id, p_task_id, p_text, v_actor);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CommentUserTask', 'task_instance', p_task_id::text);
+    if p_idempotency_key is not null then
+      perform bpm_core.answer_key(p_tenant_id, 'comment_user_task', p_idempotency_key, jsonb_build_object('comment_id', comment_id));
+    end if;
+  end if;
+  return next;
 end
 $$;
 
@@ -19237,14 +19313,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
--- p_evidence, p_facts: as in complete_tasks.
+-- p_evidence, p_facts: as in complete_tasks. p_fencing_token: the one the form was opened with, to be refused when the task has changed hands since.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, it is delegated, the form is stale (detail: what it is now), or it was completed with something else, or is closed; a subject is at another version
 --           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_tenant_id text default '')
+  p_fencing_token bigint default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19257,6 +19333,7 @@ declare
   v_actor    text;
   v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
+  r_task     bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
@@ -19268,7 +19345,9 @@ begin
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
-    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
+    r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+    perform bpm_core.check_form(r_task, p_fencing_token);
+    v_accepted := bpm_core.answer_user_task(r_task, p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -19315,6 +19394,45 @@ begin
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      order by a.item));
+end
+$$;
+
+-- from 50_work/delegate_user_task.sql
+-- Whoever holds a user task hands it on, and stays the one who answers it: it comes back with resolve_user_task.
+-- Returns:  one row: task_id, outcome Done (also when it was handed on to them already), assignee, owner, fencing_token.
+-- Raises:   BP403 no grant, or p_to is excluded; BP404, BP409 the actor does not hold it, or it is no longer open; BP422 to oneself, name or reason out of
+--           range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.delegate_user_task(p_task_id uuid, p_to text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, owner text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_to is null or p_to = v_actor then
+    perform bpm_core.fail('BP422', 'A task is handed on to somebody else.', jsonb_build_object('name', p_to));
+  end if;
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_to, p_reason);
+  if not (r_task.delegation = 'Pending' and r_task.owner = v_actor and r_task.assignee = p_to) is true then
+    if r_task.assignee is distinct from v_actor then
+      perform bpm_core.fail('BP409', format('%s does not hold user task %s.', v_actor, p_task_id), jsonb_build_object('claimed_by', r_task.assignee),
+        'Claim it first.');
+    elsif r_task.owner = p_to then
+      perform bpm_core.fail('BP422', format('%s handed it on; hand it back instead.', p_to), jsonb_build_object('owner', p_to), 'See bpm.resolve_user_task.');
+    end if;
+    perform bpm_core.check_excluded(r_task, p_to);
+    r_task := bpm_core.hand_over(r_task, p_to, 'Pending', 'DelegateUserTask', v_actor, p_reason);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.owner, r_task.fencing_token;
 end
 $$;
 
@@ -19523,6 +19641,37 @@ begin
 end
 $$;
 
+-- from 50_work/exclusion_of.sql
+-- Why this person may not do this user task, by the exclusion rule of its task version. requester: who started the process. earlier_actors: who completed
+-- a user task of this process before, of the nodes named if any are. delegates: who was handed one on. actors: by name.
+-- Returns:  text, which part of the rule; null: nothing bars them.
+create or replace function bpm_core.exclusion_of(p_task bpm_core.task_instance, p_actor text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rule    jsonb := (
+    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+  v_process uuid;
+begin
+  if v_rule is null then
+    return null;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
+  return case
+    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'requester' = 'true'
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
+    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
+         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors'
+    when v_rule -> 'delegates' = 'true' and bpm_core.was_delegate(p_task.tenant_id, v_process, p_actor, p_task.id) then 'delegates' end;
+end
+$$;
+
 -- from 50_work/extend_leases.sql
 -- Heartbeat: lengthens leases their caller still holds, from now on.
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
@@ -19665,6 +19814,82 @@ begin
 end
 $$;
 
+-- from 50_work/get_user_task.sql
+-- One user task with all a form needs.
+-- Returns:  jsonb {task_id, process_instance_id, business_key, node_id, node_name, state, assignee, owner, delegation, delegates, candidate_groups,
+--           candidate_users, priority_level, due_at, follow_up_at, available_at, attempt, fencing_token (hand it to complete_user_task), form {key, schema (JSON
+--           Schema of the answer), input_schema}, variables (as the task sees them), headers, comments [{author, said, at}, the newest 100, oldest first]}.
+-- Raises:   BP403, BP404.
+create or replace function bpm.get_user_task(p_task_id uuid, p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_task jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  select jsonb_build_object(
+           'task_id', t.id, 'process_instance_id', w.process_instance_id, 'business_key', p.business_key, 'node_id', t.node_id, 'node_name', n.name,
+           'state', t.state, 'assignee', t.assignee, 'owner', t.owner, 'delegation', t.delegation, 'delegates', coalesce(t.delegates, '{}'),
+           'candidate_groups', coalesce(t.candidate_groups, '{}'), 'candidate_users', coalesce(t.candidate_users, '{}'), 'priority_level', t.priority_level,
+           'due_at', t.due_at, 'follow_up_at', t.follow_up_at, 'available_at', t.available_at, 'attempt', t.attempt, 'fencing_token', t.fencing_token,
+           'form', jsonb_build_object('key', n.attributes ->> 'form_key', 'schema', v.result_schema, 'input_schema', v.input_schema),
+           'variables', x.variables || coalesce(t.input, '{}'), 'headers', t.headers)
+         || jsonb_build_object('comments', (
+              select coalesce(jsonb_agg(jsonb_build_object('author', c.author, 'said', c.said, 'at', c.created_at) order by c.id), '[]')
+                from (select c.* from bpm_core.task_comment c where c.task_instance_id = t.id and c.tenant_id = t.tenant_id order by c.id desc limit 100) c))
+    into v_task
+    from bpm_core.task_instance t
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select v.input_schema, v.result_schema from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+   cross join lateral bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, coalesce(t.scope_id, bpm_core.root_scope())) x
+    left join lateral (select n.name, n.attributes from bpm_core.workflow_node n
+                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n on true
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user';
+  if v_task is null then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  end if;
+  return v_task;
+end
+$$;
+
+-- from 50_work/hand_over.sql
+-- Under the locks of instance and task: a user task changes hands. delegation Pending: its holder hands it on and stays its owner; Resolved: it goes back
+-- to them; null: it is simply somebody else's, or nobody's.
+-- Returns:  task_instance as it is now.
+-- Writes:   task_instance, history_event, audit_event.
+create or replace function bpm_core.hand_over(p_task bpm_core.task_instance, p_to text, p_delegation text, p_action text, p_actor text, p_reason text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+begin
+  update bpm_core.task_instance t
+     set assignee = p_to, fencing_token = t.fencing_token + 1, delegation = p_delegation,
+         owner = case p_delegation when 'Pending' then coalesce(t.owner, p_actor) when 'Resolved' then t.owner end,
+         delegates = case when p_delegation = 'Pending' then array(select distinct d from unnest(t.delegates || p_to) d order by d) else t.delegates end
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
+  returning t.* into r_task;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, bpm_core.now(), 'TaskReassigned', p_task.token_id, p_task.node_id, p_actor,
+          jsonb_strip_nulls(jsonb_build_object('task', p_task.id, 'from', p_task.assignee, 'to', p_to, 'delegation', p_delegation)));
+  perform bpm_core.write_audit(p_task.tenant_id, p_actor, p_action, 'task_instance', p_task.id::text, null, p_reason,
+    jsonb_build_object('from', p_task.assignee, 'to', p_to));
+  return r_task;
+end
+$$;
+
 -- from 50_work/has_acted.sql
 -- Has this person completed a user task of this process? p_nodes: an array of node ids, of these only; anything else: any.
 -- Returns:  boolean.
@@ -19802,6 +20027,54 @@ begin
 end
 $$;
 
+-- from 50_work/list_user_tasks.sql
+-- What can this person do: open user tasks that are theirs, or nobody's and meant for them, one of their groups or everybody. The engine does not know who is
+-- in a group, so the caller says. Who is excluded sees none; what is to be looked at later comes later, unless it is theirs. Most urgent first, then oldest.
+-- p_after: the last task of the page before.
+-- Returns:  rows: task_id, process_instance_id, business_key, node_id, node_name, assignee, owner, delegation, candidate_groups, candidate_users,
+--           priority_level, due_at, follow_up_at, fencing_token, available_at.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+create or replace function bpm.list_user_tasks(
+  p_actor text default null, p_groups text[] default '{}', p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+returns table (task_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, assignee text, owner text, delegation text,
+               candidate_groups text[], candidate_users text[], priority_level smallint, due_at timestamptz, follow_up_at timestamptz, fencing_token bigint,
+               available_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
+         t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
+    from bpm_core.task_instance t
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select n.name from bpm_core.workflow_node n
+                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
+   where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = 'bpm:user'
+     and (t.assignee = v_actor
+          or t.assignee is null and (t.follow_up_at is null or t.follow_up_at <= bpm_core.now())
+             and (coalesce(cardinality(t.candidate_users), 0) = 0 and coalesce(cardinality(t.candidate_groups), 0) = 0
+                  or v_actor = any (t.candidate_users) or t.candidate_groups && p_groups))
+     and (p_after is null or (t.priority_level, t.available_at, t.id)
+            > (select l.priority_level, l.available_at, l.id from bpm_core.task_instance l where l.tenant_id = p_tenant_id and l.id = p_after))
+     and bpm_core.exclusion_of(t, v_actor) is null
+   order by t.priority_level, t.available_at, t.id
+   limit p_limit;
+end
+$$;
+
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
 -- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
@@ -19844,6 +20117,26 @@ begin
         from bpm_core.task_instance t
        where t.tenant_id = k.tenant_id and t.id = k.id
          for no key update) t;
+end
+$$;
+
+-- from 50_work/lock_to_hand_over.sql
+-- The locks and checks every change of hands begins with.
+-- Returns:  task_instance, open and locked, as its instance is.
+-- Raises:   BP404, BP409 it is not open, BP422 the name or reason is out of range, BP423 its instance is suspended.
+create or replace function bpm_core.lock_to_hand_over(p_tenant_id text, p_task_id uuid, p_to text, p_reason text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(btrim(p_to)) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters.', jsonb_build_object('name', left(p_to, 200)));
+  elsif length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  return bpm_core.lock_user_task(p_tenant_id, p_task_id);
 end
 $$;
 
@@ -20494,6 +20787,39 @@ begin
 end
 $$;
 
+-- from 50_work/resolve_user_task.sql
+-- Whom a user task was handed on to gives it back to its owner, who answers it.
+-- Returns:  one row: task_id, outcome Done, assignee (the owner), fencing_token.
+-- Raises:   BP403, BP404, BP409 it was not handed on to the actor, or is no longer open; BP422 note out of range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event; task_comment with a note. Locks: workflow_instance, then task_instance.
+create or replace function bpm.resolve_user_task(p_task_id uuid, p_note text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, null, p_note);
+  if r_task.delegation is distinct from 'Pending' or r_task.assignee is distinct from v_actor then
+    perform bpm_core.fail('BP409', format('User task %s is not with %s to be handed back.', p_task_id, v_actor),
+      jsonb_build_object('claimed_by', r_task.assignee, 'owner', r_task.owner, 'delegation', r_task.delegation));
+  end if;
+  r_task := bpm_core.hand_over(r_task, r_task.owner, 'Resolved', 'ResolveUserTask', v_actor, p_note);
+  if p_note <> '' then
+    perform bpm_core.store_comment(p_tenant_id, p_task_id, p_note, v_actor);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
+end
+$$;
+
 -- from 50_work/result_fault.sql
 -- Is this a result we keep? One of at most as many bytes as a map of variables may have; what is larger belongs into a store of its own.
 -- Returns:  text, what is wrong; null when nothing is.
@@ -20558,6 +20884,45 @@ begin
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
   return true;
+end
+$$;
+
+-- from 50_work/set_user_task.sql
+-- Changes when a user task is due, when it is to be looked at again, and how urgent it is. What is not named stays.
+-- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
+-- Returns:  one row: task_id, outcome Done, due_at, follow_up_at, priority_level.
+-- Raises:   BP403, BP404, BP409 it is no longer open, BP422 changes that are none, BP423 suspended.
+-- Writes:   task_instance, audit_event. Locks: task_instance.
+create or replace function bpm.set_user_task(p_task_id uuid, p_changes jsonb, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, due_at timestamptz, follow_up_at timestamptz, priority_level smallint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if jsonb_typeof(p_changes) is distinct from 'object' or p_changes = '{}' or p_changes - '{due_at,follow_up_at,priority}'::text[] <> '{}'
+     or p_changes ->> 'priority' not in ('high', 'normal', 'low') or p_changes -> 'priority' = 'null'
+     or p_changes -> 'due_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'due_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'due_at') is null, true)
+     or p_changes -> 'follow_up_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'follow_up_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') is null, true) then
+    perform bpm_core.fail('BP422', 'Changes are an object of due_at, follow_up_at (a time with offset, or null) and priority (high, normal or low).', p_changes);
+  end if;
+  r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+  update bpm_core.task_instance t
+     set due_at = case when p_changes ? 'due_at' then bpm_core.parse_timestamp(p_changes ->> 'due_at') else t.due_at end,
+         follow_up_at = case when p_changes ? 'follow_up_at' then bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') else t.follow_up_at end,
+         priority_level = coalesce(case p_changes ->> 'priority' when 'high' then 0 when 'normal' then 1 when 'low' then 2 end, t.priority_level)
+   where t.tenant_id = p_tenant_id and t.id = p_task_id
+  returning t.* into r_task;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetUserTask', 'task_instance', p_task_id::text, null, null, p_changes);
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.due_at, r_task.follow_up_at, r_task.priority_level;
 end
 $$;
 
@@ -20645,10 +21010,29 @@ begin
 end
 $$;
 
+-- from 50_work/store_comment.sql
+-- Writes a comment. Returns: its id. Writes: task_comment.
+create or replace function bpm_core.store_comment(p_tenant_id text, p_task_id uuid, p_said text, p_actor text)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_id uuid := bpm_core.new_id();
+begin
+  insert into bpm_core.task_comment (tenant_id, id, task_instance_id, author, said, created_at)
+  values (p_tenant_id, v_id, p_task_id, p_actor, p_said, bpm_core.now());
+  return v_id;
+end
+$$;
+
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it, or it is delegated; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -20666,6 +21050,9 @@ begin
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
+  elsif p_task.delegation = 'Pending' then
+    perform bpm_core.fail('BP409', format('User task %s was handed on by %s, who will answer it.', p_task.id, p_task.owner),
+      jsonb_build_object('owner', p_task.owner), 'Hand it back with bpm.resolve_user_task.');
   end if;
   perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
@@ -20904,11 +21291,11 @@ $$;
 
 -- from 50_work/unclaim_user_task.sql
 -- A person gives a user task back.
--- Returns:  one row: task_id, outcome Done, assignee (null).
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open.
+-- Returns:  one row: task_id, outcome Done, assignee (null), fencing_token.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, it is delegated, or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text)
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -20928,10 +21315,36 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
-    update bpm_core.task_instance t set assignee = null where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    if r_task.delegation = 'Pending' then
+      perform bpm_core.fail('BP409', format('User task %s was handed on by %s.', p_task_id, r_task.owner), jsonb_build_object('owner', r_task.owner),
+        'Hand it back with bpm.resolve_user_task.');
+    end if;
+    update bpm_core.task_instance t
+       set assignee = null, owner = null, delegation = null, fencing_token = t.fencing_token + 1
+     where t.tenant_id = p_tenant_id and t.id = p_task_id
+    returning t.* into r_task;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, null::text;
+  return query select p_task_id, 'Done'::bpm.outcome, null::text, r_task.fencing_token;
+end
+$$;
+
+-- from 50_work/was_delegate.sql
+-- Was a user task of this process, other than p_but, handed on to this person?
+create or replace function bpm_core.was_delegate(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select t.tenant_id, t.id, t.delegates from bpm_core.task_instance t where t.workflow_instance_id = w.id offset 0) t
+     where w.tenant_id = p_tenant_id and t.tenant_id = p_tenant_id and p_actor = any (t.delegates) and t.id is distinct from p_but);
 end
 $$;
 
@@ -21076,7 +21489,7 @@ end
 $$;
 
 -- from 60_decision/approval_bar.sql
--- What bars this person from deciding an approval: Excluded by name, requester (started the process), earlier_actors (answered a user task or voted on another
+-- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
 -- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
 -- Returns:  text; null: nothing.
 create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
@@ -21106,7 +21519,8 @@ begin
     when 'earlier_actors' = any (p_approval.exclude)
          and (bpm_core.has_acted(p_approval.tenant_id, v_process, p_actor, 'true')
               or bpm_core.has_voted(p_approval.tenant_id, v_process, p_actor, p_approval.id))
-      then 'earlier_actors' end;
+      then 'earlier_actors'
+    when 'delegates' = any (p_approval.exclude) and bpm_core.was_delegate(p_approval.tenant_id, v_process, p_actor, null) then 'delegates' end;
 end
 $$;
 
@@ -21119,7 +21533,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := array['requester', 'earlier_actors'];
+  v_parts text[] := array['requester', 'earlier_actors', 'delegates'];
   v_named text[];
 begin
   required := coalesce((p_policy ->> 'required')::integer, 1);
@@ -26974,7 +27388,10 @@ select t.tenant_id,
        t.due_at,
        t.follow_up_at,
        t.candidate_users,
-       t.headers
+       t.headers,
+       t.owner,
+       t.delegation,
+       t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -27076,6 +27493,17 @@ select r.tenant_id,
   left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
  where r.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
+
+create or replace view bpm.task_comment with (security_barrier) as
+select c.tenant_id,
+       c.id as comment_id,
+       c.task_instance_id as task_id,
+       c.author,
+       c.said,
+       c.created_at
+  from bpm_core.task_comment c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_comment is 'What people say about user tasks.';
 
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -27348,8 +27776,10 @@ values
   ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
+  ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
   ('list_approvals', true, true, true),
+  ('list_user_tasks', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
   ('plan_migration', true, true, true),
@@ -27383,19 +27813,24 @@ values
   ('throw_error', false, true, false),
   ('tick', false, true, true),
   -- people: user tasks, decisions, repair
+  ('assign_user_task', false, false, true),
   ('cancel_process', false, false, true),
   ('claim_user_task', false, false, true),
+  ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
+  ('delegate_user_task', false, false, true),
   ('discard_dead_letter', false, false, true),
   ('migrate_process', false, false, true),
   ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resolve_user_task', false, false, true),
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
+  ('set_user_task', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),

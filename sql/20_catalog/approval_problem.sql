@@ -1,5 +1,5 @@
 -- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
--- exclude: of requester, earlier_actors and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
+-- exclude: of requester, earlier_actors, delegates and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
 -- Returns:  text, null when nothing is, or there is no rule.
 create or replace function bpm_core.approval_problem(p_policy jsonb)
 returns text
@@ -19,7 +19,7 @@ as $$
     when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
       then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
     when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
-    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors or at most 100 names, none twice'
+    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors, delegates or at most 100 names, none twice'
     when (p_policy ? 'escalate_in') <> (p_policy ? 'escalate_to') then 'escalation has a time and a name'
     when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
                                                    and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)

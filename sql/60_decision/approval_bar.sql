@@ -1,4 +1,4 @@
--- What bars this person from deciding an approval: Excluded by name, requester (started the process), earlier_actors (answered a user task or voted on another
+-- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
 -- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
 -- Returns:  text; null: nothing.
 create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
@@ -28,6 +28,7 @@ begin
     when 'earlier_actors' = any (p_approval.exclude)
          and (bpm_core.has_acted(p_approval.tenant_id, v_process, p_actor, 'true')
               or bpm_core.has_voted(p_approval.tenant_id, v_process, p_actor, p_approval.id))
-      then 'earlier_actors' end;
+      then 'earlier_actors'
+    when 'delegates' = any (p_approval.exclude) and bpm_core.was_delegate(p_approval.tenant_id, v_process, p_actor, null) then 'delegates' end;
 end
 $$;

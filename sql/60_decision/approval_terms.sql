@@ -6,7 +6,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := array['requester', 'earlier_actors'];
+  v_parts text[] := array['requester', 'earlier_actors', 'delegates'];
   v_named text[];
 begin
   required := coalesce((p_policy ->> 'required')::integer, 1);

@@ -52,7 +52,7 @@ comment on column bpm_core.approval_record.effect is 'Applied once the task is o
 
 comment on column bpm_core.approval_record.approvers is 'Who alone may decide; null: whoever is not excluded.';
 comment on column bpm_core.approval_record.veto is 'One refusal refuses. Else it is refused when the approvals it takes can no longer come.';
-comment on column bpm_core.approval_record.exclude is 'Who may not decide by their part in the process: requester, earlier_actors. Looked at whenever somebody decides.';
+comment on column bpm_core.approval_record.exclude is 'Who may not decide by their part in the process: requester, earlier_actors, delegates. Looked at whenever somebody decides.';
 comment on column bpm_core.approval_record.excluded_actors is 'Who may not decide, by name.';
 comment on column bpm_core.approval_record.escalated_at is 'Since when escalate_to may decide too.';
 comment on column bpm_core.approval_record.due_at is 'When time does something next: the first of expires_at, remind_at and escalate_at.';
