@@ -1,4 +1,4 @@
-"""``pgbpm tasks|task|complete|approvals|approve|reject|dead-letters|incidents``: work for people."""
+"""What people do: tasks, approvals, dead letters, incidents."""
 
 from __future__ import annotations
 
@@ -202,9 +202,7 @@ def delegate_task(
     app: App, task_key: str, name: str, reason: str | None, actor: str | None, as_json: bool
 ) -> None:
     """Hand a task on to NAME, who hands it back with resolve."""
-    _change(
-        app, task_key, "delegate_user_task", as_json, p_to=name, p_reason=reason, p_actor=actor
-    )
+    _change(app, task_key, "delegate_user_task", as_json, p_to=name, p_reason=reason, p_actor=actor)
 
 
 @task.command("resolve")
