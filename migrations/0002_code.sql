@@ -46,7 +46,7 @@ as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::tex
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -70,6 +70,10 @@ begin
   on conflict do nothing;
   perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know tenant %L.', p_new_tenant_id), jsonb_build_object('tenant_id', p_new_tenant_id),
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -429,7 +433,6 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.idempotency_key_days', 7, 3650),
-      ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -447,10 +450,6 @@ begin
   elsif p_name = 'engine.time_zone' then
     if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
       return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
-    end if;
-  elsif p_name = 'engine.approval_policies' then
-    if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
-      return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
@@ -1240,64 +1239,6 @@ begin
 end
 $$;
 
--- from 20_catalog/approval_attributes.sql
--- The attributes of our own namespace that say how a gated node is approved.
-create or replace function bpm_core.approval_attributes()
-returns text[]
-language sql immutable parallel safe
-as $$
-  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
-               'bpm:approvalEscalates', 'bpm:escalateTo']
-$$;
-
--- from 20_catalog/approval_policy.sql
--- How a gated node is approved: what the node says over its task version over the setting engine.approval_policies. Read at deploy only.
--- Returns:  jsonb, null when nobody says anything.
-create or replace function bpm_core.approval_policy(p_tenant_id text, p_task_version_id uuid, p_task_type text, p_attributes jsonb)
-returns jsonb
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select nullif(
-    coalesce(bpm_core.setting_value('engine.approval_policies', '{}') -> p_task_type, '{}')
-    || coalesce((select v.approval_policy from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = p_task_version_id), '{}')
-    || bpm_core.drawn_approval(p_attributes), '{}')
-$$;
-
--- from 20_catalog/approval_problem.sql
--- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
--- exclude: of requester, earlier_actors, delegates and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
--- Returns:  text, null when nothing is, or there is no rule.
-create or replace function bpm_core.approval_problem(p_policy jsonb)
-returns text
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select case
-    when p_policy is null then null
-    when jsonb_typeof(p_policy) <> 'object'
-         or p_policy - '{required,approvers,veto,exclude,expires_in,remind_every,escalate_in,escalate_to}'::text[] <> '{}'
-      then 'it is an object of required, approvers, veto, exclude, expires_in, remind_every, escalate_in and escalate_to'
-    when p_policy ? 'required' and not coalesce(jsonb_typeof(p_policy -> 'required') = 'number' and (p_policy ->> 'required') ~ '^\d{1,3}$'
-                                                and (p_policy ->> 'required')::integer between 1 and 100, false)
-      then format('%s is no number of approvals from 1 to 100', left(p_policy ->> 'required', 50))
-    when p_policy ? 'approvers' and (not bpm_core.is_text_list(p_policy -> 'approvers') or p_policy -> 'approvers' = '[]')
-      then 'the approvers are 1 to 100 names, none twice'
-    when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
-      then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
-    when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
-    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors, delegates or at most 100 names, none twice'
-    when (p_policy ? 'escalate_in') <> (p_policy ? 'escalate_to') then 'escalation has a time and a name'
-    when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
-                                                   and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)
-      then 'escalate_to is the name of somebody'
-    else (
-      select format('%s is no ISO 8601 duration from PT1S to P10Y', left(d.said, 50))
-        from (values (p_policy ->> 'expires_in'), (p_policy ->> 'remind_every'), (p_policy ->> 'escalate_in')) d(said)
-       where d.said is not null and coalesce(bpm_core.parse_duration(d.said) not between interval '1 second' and interval '10 years', true)
-       limit 1) end
-$$;
-
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -1416,8 +1357,7 @@ as $$
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
-         case when p.node_id is null then t.checks_result else p.checks_result end,
-         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end
+         case when p.node_id is null then t.checks_result else p.checks_result end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
@@ -2864,38 +2804,26 @@ $$;
 
 -- from 20_catalog/destination_fault.sql
 -- What is wrong with a destination. The configuration is frozen into every command and readable by operators, so it must not carry a secret:
--- no user info in the address, no header or query parameter that looks like one.
+-- no user info in the address, no name that looks like one. What kinds of your own need, the runner that knows them checks.
 -- Returns:  text, null when nothing is.
 create or replace function bpm_core.destination_fault(p_kind text, p_config jsonb, p_secret_ref text, p_key_header text, p_receipt_path text)
 returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
-    when p_kind is distinct from 'http' then format('There is no kind of destination %L; known is http.', p_kind)
+  select coalesce(case
+    when coalesce(p_kind !~ '^[a-z][a-z0-9_.-]{0,49}$', true) then 'p_kind must be http, webhook, smtp, or the name of a kind that a runner of yours knows.'
     when jsonb_typeof(p_config) is distinct from 'object' then 'p_config must be an object.'
     when octet_length(p_config::text) > 20000 then 'p_config is longer than 20,000 bytes.'
-    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds'))
-      then format('p_config knows url, method, headers and timeout_seconds, not %s.',
-                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds')))
-    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
-      then 'url must be an http or https address, without user name, password and fragment.'
-    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
-      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
-    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
-    when p_config ? 'timeout_seconds' and (jsonb_typeof(p_config -> 'timeout_seconds') <> 'number'
-         or not p_config @? '$.timeout_seconds ? (@ > 0 && @ <= 600)') then 'timeout_seconds must be a number above 0, at most 600.'
-    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
-         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
-      then 'headers must be an object of names and one-line texts.'
-    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
-                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
-      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind in ('http', 'webhook') then bpm_core.http_fault(p_kind, p_config, p_secret_ref)
+    when p_kind = 'smtp' then bpm_core.smtp_fault(p_config)
+    when exists (select from jsonb_object_keys(p_config) k where k ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'p_config seems to carry a secret; let p_secret_ref name where the driver finds it.'
+  end, case
     when p_secret_ref !~ '^(env:[A-Za-z_][A-Za-z0-9_]{0,199}|file:/.+)$' or length(p_secret_ref) > 500 then 'p_secret_ref must be env:NAME or file:/PATH, never the secret itself.'
     when coalesce(p_key_header, '') !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' then 'p_key_header must be the name of a header.'
     when btrim(p_receipt_path) = '' or length(p_receipt_path) > 500 then 'p_receipt_path must be a dotted path into the receipt.'
-  end
+  end)
 $$;
 
 -- from 20_catalog/draft_bindings.sql
@@ -3012,30 +2940,6 @@ as $$
     left join bpm_core.bpmn_events(p_elements) v on v.node_pos = n.pos
     left join bpm_core.bpmn_lanes(p_elements) l on l.node_id = n.node_id
     left join child c on c.parent = n.pos
-$$;
-
--- from 20_catalog/drawn_approval.sql
--- What a node says about how it is approved. What is no number or truth value stays a text, which approval_problem then names.
--- Returns:  jsonb, a policy; empty when it says nothing.
-create or replace function bpm_core.drawn_approval(p_attributes jsonb)
-returns jsonb
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-  select coalesce(jsonb_object_agg(s.name, case
-           when s.name in ('approvers', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
-           when s.name = 'required' and s.said ~ '^\d{1,4}$' or s.name = 'veto' and s.said in ('true', 'false') then s.said::jsonb
-           else to_jsonb(s.said) end), '{}')
-    from (values
-      ('required', btrim(p_attributes ->> 'bpm:requiredApprovals')),
-      ('approvers', p_attributes ->> 'bpm:approvers'),
-      ('veto', btrim(p_attributes ->> 'bpm:approvalVeto')),
-      ('exclude', p_attributes ->> 'bpm:approvalExclude'),
-      ('expires_in', btrim(p_attributes ->> 'bpm:approvalExpires')),
-      ('remind_every', btrim(p_attributes ->> 'bpm:approvalReminds')),
-      ('escalate_in', btrim(p_attributes ->> 'bpm:approvalEscalates')),
-      ('escalate_to', btrim(p_attributes ->> 'bpm:escalateTo'))) s(name, said)
-   where s.said is not null
 $$;
 
 -- from 20_catalog/drawn_binding.sql
@@ -3746,10 +3650,9 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case
     when p_rule is null then null
-    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,delegates,actors}'::text[] <> '{}' or p_rule = '{}'
-      then 'p_exclusion_rule is an object of requester, earlier_actors, delegates and actors.'
+    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,actors}'::text[] <> '{}' or p_rule = '{}'
+      then 'p_exclusion_rule is an object of requester, earlier_actors and actors.'
     when p_rule ? 'requester' and jsonb_typeof(p_rule -> 'requester') <> 'boolean' then 'p_exclusion_rule: requester is true or false.'
-    when p_rule ? 'delegates' and jsonb_typeof(p_rule -> 'delegates') <> 'boolean' then 'p_exclusion_rule: delegates is true or false.'
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
     when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
@@ -4443,12 +4346,6 @@ as $$
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
-     union all select bpm_core.approval_problem(a.policy)
-       from (select bpm_core.approval_policy(
-                p_tenant_id, (select t.task_version_id from pinned t where t.task_type = n.task_type), n.task_type, n.attributes) as policy
-              where n.kind = 'ApprovalTask' or n.attributes ?| bpm_core.approval_attributes()) a
-      where bpm_core.approval_problem(a.policy) is not null
-     union all select 'it says how it is approved, but needs no approval' where n.kind <> 'ApprovalTask' and n.attributes ?| bpm_core.approval_attributes()
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
@@ -4819,6 +4716,35 @@ as $$
     'nodes', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(n) - 'tenant_id' - 'workflow_version_id') order by n.node_id), '[]') from unnest(p_nodes) n),
     'flows', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(f) - 'tenant_id' - 'workflow_version_id') order by f.source_id, f.ord), '[]') from unnest(p_flows) f),
     'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
+$$;
+
+-- from 20_catalog/http_fault.sql
+-- What is wrong with the configuration of a destination that is called over HTTP. A webhook is HTTP with a signature, so it needs a secret.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.http_fault(p_kind text, p_config jsonb, p_secret_ref text)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds'))
+      then format('p_config knows url, method, headers, timeout_seconds and connect_timeout_seconds, not %s.',
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in ('url', 'method', 'headers', 'timeout_seconds', 'connect_timeout_seconds')))
+    when jsonb_typeof(p_config -> 'url') is distinct from 'string' or p_config ->> 'url' !~* '^https?://[^/\s@?#]+([/?][^\s#]*)?$'
+      then 'url must be an http or https address, without user name, password and fragment.'
+    when p_config ->> 'url' ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_config ->> 'method', 'POST') !~ '^(POST|PUT|PATCH|DELETE)$' then 'method must be POST, PUT, PATCH or DELETE.'
+    when bpm_core.seconds_fault(p_config) is not null then bpm_core.seconds_fault(p_config)
+    when p_config ? 'headers' and (jsonb_typeof(p_config -> 'headers') <> 'object'
+         or exists (select from jsonb_each(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                     where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or h.value #>> '{}' ~ '[\r\n]'))
+      then 'headers must be an object of names and one-line texts.'
+    when exists (select from jsonb_object_keys(case jsonb_typeof(p_config -> 'headers') when 'object' then p_config -> 'headers' else '{}' end) h
+                  where h ~* '(authorization|cookie|token|secret|passw|api[_-]?key|credential|signature)')
+      then 'headers seem to carry a secret; let p_secret_ref name where the driver finds it.'
+    when p_kind = 'webhook' and p_secret_ref is null then 'A webhook is signed: p_secret_ref must name where the driver finds the secret.'
+  end
 $$;
 
 -- from 20_catalog/implied_node.sql
@@ -5260,6 +5186,64 @@ begin
     v_flow.source_id := p_to;
   end if;
   return v_flow;
+end
+$$;
+
+-- from 20_catalog/limits_fault.sql
+-- What is wrong with a destination's probe, its bounds and its breaker.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.limits_fault(
+  p_probe_url text, p_absent_means text, p_max_concurrent integer, p_rate_limit integer, p_rate_period interval, p_breaker_threshold integer,
+  p_breaker_delay interval)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when length(p_probe_url) > 2000 or p_probe_url !~* '^https?://[^/\s@?#{]+[/?][^\s#]*$' or p_probe_url !~ '\{command_id\}'
+      then 'p_probe_url must be an http or https address with {command_id} behind the host, without user name, password and fragment.'
+    when p_probe_url ~* '[?&;][^=&]*(token|secret|passw|api[_-]?key|signature)[^=&]*='
+      then 'p_probe_url seems to carry a secret; let p_secret_ref name where the driver finds it.'
+    when coalesce(p_absent_means not in ('Unknown', 'Pending'), true) then 'p_absent_means must be Unknown or Pending.'
+    when p_max_concurrent not between 1 and 1000 then 'p_max_concurrent must be from 1 to 1000.'
+    when p_rate_limit not between 1 and 1000 then 'p_rate_limit must be from 1 to 1000.'
+    when coalesce(p_rate_period not between interval '10 milliseconds' and interval '1 day', true) then 'p_rate_period must be from 10 milliseconds to 1 day.'
+    when p_breaker_threshold not between 1 and 1000 then 'p_breaker_threshold must be from 1 to 1000.'
+    when coalesce(p_breaker_delay not between interval '1 second' and interval '1 day', true) then 'p_breaker_delay must be from 1 second to 1 day.'
+  end
+$$;
+
+-- from 20_catalog/link_session.sql
+-- Says which tenant a session of the host application belongs to, or changes what is known of it: what is not given falls back to nothing.
+-- Returns:  uuid, the link.
+-- Raises:   BP400 channel or session missing; one of the texts empty or too long. BP403. BP409 the host does not know this session, tenant or group (attach_identity).
+-- Writes:   session_scope_link.
+create or replace function bpm.link_session(
+  p_channel text, p_session_id text, p_group_id text default null, p_display_name text default null, p_tenant_id text default '')
+returns uuid
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_id  uuid;
+  v_now timestamptz := bpm_core.now();
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if coalesce(length(p_channel), 0) not between 1 and 200 or coalesce(length(p_session_id), 0) not between 1 and 300
+     or length(p_group_id) not between 1 and 300 or length(p_display_name) > 300 then
+    perform bpm_core.fail('BP400', 'A session is named by a channel of 1 to 200 and an id of 1 to 300 characters; group and display name have at most 300.');
+  end if;
+  insert into bpm_core.session_scope_link as l (tenant_id, id, channel, session_id, group_id, display_name, created_at, updated_at)
+  values (p_tenant_id, bpm_core.new_id(), p_channel, p_session_id, p_group_id, p_display_name, v_now, v_now)
+  on conflict (tenant_id, channel, session_id) do update
+     set group_id = excluded.group_id, display_name = excluded.display_name, updated_at = excluded.updated_at
+  returning l.id into v_id;
+  return v_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know session %L of channel %L, its tenant or its group.', p_session_id, p_channel), null,
+      'It comes first there: see bpm.identity_report().');
 end
 $$;
 
@@ -5798,9 +5782,9 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case p_tag
-    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -6790,8 +6774,7 @@ $$;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
--- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
--- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
 -- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
@@ -6801,7 +6784,7 @@ create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null, p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6828,7 +6811,6 @@ begin
          when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
          when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
     bpm_core.exclusion_problem(p_exclusion_rule),
-    'p_approval_policy: ' || bpm_core.approval_problem(p_approval_policy) || '.',
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -6844,7 +6826,6 @@ begin
   v_draft.input_schema := p_input_schema;
   v_draft.result_schema := p_result_schema;
   v_draft.exclusion_rule := p_exclusion_rule;
-  v_draft.approval_policy := p_approval_policy;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -7262,6 +7243,10 @@ $$;
 -- p_key_header: the header that carries the command's id. p_key_retention: how long the receiver remembers it. p_conflict_means: what a 409
 -- says of our key (Failed: reused; Sent: already done; Pending: in progress). p_resend_allowed: it honours keys. p_server_error_safe: its
 -- 5xx mean that nothing was stored. p_receipt_path: what an answer must hold to count as a receipt.
+-- p_ordered: commands of one business key leave one after the other. p_probe_url: where GET tells whether a command arrived ({command_id} in
+-- it); p_absent_means: what 404 there proves (Unknown: nothing; Pending: it never arrived, send it). p_max_concurrent, p_rate_limit per
+-- p_rate_period: bounds on what is under way, and on how often. p_breaker_threshold: after so many failures in a row (null: never) nothing is
+-- sent for p_breaker_delay, twice as long each time, then one command to see.
 -- Returns:  text, the code.
 -- Raises:   BP400 bad code. BP422 configuration or profile refused, with the reason. BP403.
 -- Writes:   destination, audit_event.
@@ -7270,7 +7255,9 @@ create or replace function bpm.register_destination(
   p_key_retention interval default interval '24 hours', p_conflict_means text default 'Failed', p_resend_allowed boolean default false,
   p_server_error_safe boolean default false, p_receipt_path text default null, p_max_attempts integer default 10,
   p_backoff interval default interval '1 second', p_backoff_cap interval default interval '5 minutes', p_lease interval default interval '60 seconds',
-  p_ordered boolean default false, p_actor text default null, p_tenant_id text default '')
+  p_ordered boolean default false, p_actor text default null, p_probe_url text default null, p_absent_means text default 'Unknown',
+  p_max_concurrent integer default null, p_rate_limit integer default null, p_rate_period interval default interval '1 second',
+  p_breaker_threshold integer default 20, p_breaker_delay interval default interval '10 seconds', p_tenant_id text default '')
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -7288,21 +7275,27 @@ begin
   v_fault := coalesce(
     bpm_core.destination_fault(p_kind, p_config, p_secret_ref, p_key_header, p_receipt_path),
     bpm_core.profile_fault(p_key_retention, p_conflict_means, p_max_attempts, p_backoff, p_backoff_cap, p_lease),
+    bpm_core.limits_fault(p_probe_url, p_absent_means, p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay),
     case when p_resend_allowed is null or p_server_error_safe is null or p_ordered is null then 'A flag of the profile is null.' end);
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('code', p_code), 'See register_destination in the reference.');
   end if;
   insert into bpm_core.destination as d (
     tenant_id, id, code, kind, secret_ref, config, key_header, key_retention, conflict_means, resend_allowed, server_error_safe, receipt_path,
-    max_attempts, backoff, backoff_cap, lease, ordered, created_by, created_at, updated_at)
+    max_attempts, backoff, backoff_cap, lease, ordered, probe_url, absent_means, max_concurrent, rate_limit, rate_period, breaker_threshold,
+    breaker_delay, created_by, created_at, updated_at)
   values (
     p_tenant_id, bpm_core.new_id(), p_code, p_kind, p_secret_ref, p_config, p_key_header, p_key_retention, p_conflict_means, p_resend_allowed,
-    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, v_actor, v_now, v_now)
+    p_server_error_safe, p_receipt_path, p_max_attempts, p_backoff, p_backoff_cap, p_lease, p_ordered, p_probe_url, p_absent_means,
+    p_max_concurrent, p_rate_limit, p_rate_period, p_breaker_threshold, p_breaker_delay, v_actor, v_now, v_now)
   on conflict (tenant_id, code) do update
      set kind = excluded.kind, secret_ref = excluded.secret_ref, config = excluded.config, key_header = excluded.key_header,
          key_retention = excluded.key_retention, conflict_means = excluded.conflict_means, resend_allowed = excluded.resend_allowed,
          server_error_safe = excluded.server_error_safe, receipt_path = excluded.receipt_path, max_attempts = excluded.max_attempts,
-         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered, updated_at = excluded.updated_at;
+         backoff = excluded.backoff, backoff_cap = excluded.backoff_cap, lease = excluded.lease, ordered = excluded.ordered,
+         probe_url = excluded.probe_url, absent_means = excluded.absent_means, max_concurrent = excluded.max_concurrent,
+         rate_limit = excluded.rate_limit, rate_period = excluded.rate_period, breaker_threshold = excluded.breaker_threshold,
+         breaker_delay = excluded.breaker_delay, updated_at = excluded.updated_at;
   perform bpm_core.write_audit(p_tenant_id, v_actor, 'RegisterDestination', 'destination', p_code, null, null,
     jsonb_build_object('kind', p_kind, 'url', p_config ->> 'url', 'resend_allowed', p_resend_allowed));
   return p_code;
@@ -7817,7 +7810,7 @@ begin
       from sub s
      cross join lateral bpm_core.schema_children(s.node, s.at) c
      where s.depth <= 32)
-  select count(*)::integer, (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
     into v_count, v_problem
     from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
             from sub s) x
@@ -7848,6 +7841,20 @@ as $$
     when length(p_value) < (p_schema ->> 'minLength')::integer then format('must have at least %s characters', p_schema ->> 'minLength')
     when length(p_value) > (p_schema ->> 'maxLength')::integer then format('must have at most %s characters', p_schema ->> 'maxLength')
     when p_value collate "C" !~ bpm_core.schema_pattern(p_schema ->> 'pattern') collate "C" then format('must match %s', left(p_schema ->> 'pattern', 200)) end
+$$;
+
+-- from 20_catalog/seconds_fault.sql
+-- What is wrong with the times a destination's configuration allows.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.seconds_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(format('%s must be a number above 0, at most 600.', k.name))
+    from (values ('timeout_seconds'), ('connect_timeout_seconds')) k(name)
+   where p_config ? k.name
+     and (jsonb_typeof(p_config -> k.name) <> 'number' or not (p_config -> k.name) @? '$ ? (@ > 0 && @ <= 600)')
 $$;
 
 -- from 20_catalog/shift_time.sql
@@ -7884,6 +7891,33 @@ begin
   end if;
   return null;
 end
+$$;
+
+-- from 20_catalog/smtp_fault.sql
+-- What is wrong with the configuration of a mail server. Who gets what can stand in the payload (to, cc, subject, text, html), too.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.smtp_fault(p_config jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  with known(name, kind) as (values
+    ('host', 'string'), ('port', 'number'), ('security', 'string'), ('user', 'string'), ('from', 'string'), ('to', 'string'), ('cc', 'string'),
+    ('subject', 'string'), ('timeout_seconds', 'number'), ('connect_timeout_seconds', 'number'))
+  select case
+    when exists (select from jsonb_object_keys(p_config) k where k not in (select n.name from known n))
+      then format('p_config of a mail server knows %s, not %s.', (select string_agg(n.name, ', ') from known n),
+                  (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_config) k where k not in (select n.name from known n)))
+    when exists (select from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+      then (select min(format('%s must be a %s.', n.name, n.kind)) from known n where jsonb_typeof(p_config -> n.name) <> n.kind)
+    when coalesce(p_config ->> 'host' !~ '^[A-Za-z0-9._:-]{1,253}$', true) then 'host must be the name or address of a mail server.'
+    when p_config ? 'port' and not p_config @? '$.port ? (@ >= 1 && @ <= 65535 && @ == @.floor())' then 'port must be a whole number from 1 to 65535.'
+    when p_config ->> 'security' not in ('starttls', 'tls', 'none') then 'security must be starttls, tls or none.'
+    when coalesce(p_config ->> 'from' !~ '^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$', true) then 'from must be a mail address.'
+    when exists (select from known n where n.kind = 'string' and (p_config ->> n.name ~ '[\r\n]' or length(p_config ->> n.name) > 1000))
+      then 'Values must be one line of at most 1000 characters.'
+    else bpm_core.seconds_fault(p_config)
+  end
 $$;
 
 -- from 20_catalog/sorted_set.sql
@@ -12808,17 +12842,26 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_limit     constant integer := 1000;
   v_workflows uuid[];
+  v_list      jsonb;
+  v_open      jsonb;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_workflows := bpm_core.workflows_of(p_tenant_id, p_process_instance_id);
+  v_list := bpm_core.list_workflows(p_tenant_id, p_process_instance_id, v_limit + 1);
+  v_open := bpm_core.open_lists(p_tenant_id, v_workflows, v_limit);
+  if jsonb_array_length(v_list) > v_limit then
+    v_list := v_list - v_limit;
+    v_open := jsonb_set(v_open, '{more}', v_open -> 'more' || '"workflows"');
+  end if;
   return jsonb_build_object(
            'instance', (
              select to_jsonb(i) - 'tenant_id'
                from bpm.instance i
               where i.tenant_id = p_tenant_id and i.process_instance_id = p_process_instance_id),
-           'workflows', bpm_core.list_workflows(p_tenant_id, p_process_instance_id, 1000))
-         || bpm_core.open_lists(p_tenant_id, v_workflows, 1000);
+           'workflows', v_list)
+         || v_open;
 end
 $$;
 
@@ -13599,7 +13642,7 @@ end
 $$;
 
 -- from 40_flow/list_workflows.sql
--- The workflows of a process, for get_process: those that have begun, in order, then those of several that have not.
+-- The workflows of a process, for get_process: those that have begun, in order of position, of several those too that have not; then those called.
 -- Returns:  jsonb array of at most p_limit objects.
 create or replace function bpm_core.list_workflows(p_tenant_id text, p_process_instance_id uuid, p_limit integer)
 returns jsonb
@@ -13611,27 +13654,57 @@ set jit = off
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(l.item order by l.n), '[]')
+    select coalesce(jsonb_agg(l.item order by l.called, l.position, l.id), '[]')
       from (
-        select row_number() over (order by x.called, x.position, x.id) as n, x.item
-          from (
-            select w.workflow_instance_id as id, w.parent_token_id is not null as called, w.position,
-                   to_jsonb(w) - '{tenant_id,process_instance_id,variables,position}'::text[] as item
-              from bpm.workflow w
-             where w.tenant_id = p_tenant_id and w.process_instance_id = p_process_instance_id
-            union all
-            select null, false, b.position,
-                   jsonb_build_object('binding_key', b.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'depends_on', b.depends_on,
-                                      'start_condition', b.start_source, 'status', null)
-              from bpm_core.process_instance p
-              join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
-              join bpm_core.workflow_version v on v.tenant_id = b.tenant_id and v.id = b.workflow_version_id
-              join bpm_core.workflow_definition d on d.tenant_id = v.tenant_id and d.id = v.definition_id
-             where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.ended_bindings is not null
-               and not exists (select from bpm_core.workflow_instance w
-                                where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')) x
-         order by n
+        select x.called, x.position, x.id,
+               jsonb_build_object('binding_key', x.binding_key, 'workflow_code', d.code, 'workflow_version', v.version, 'status', x.status,
+                                  'depends_on', x.depends_on, 'start_condition', x.start_condition) || x.item as item
+          from (select p.tenant_id, p.process_version_id, p.ended_bindings from bpm_core.process_instance p
+                 where p.tenant_id = p_tenant_id and p.id = p_process_instance_id offset 0) p
+         cross join lateral (
+           select w.id, w.parent_token_id is not null as called, b.position, w.binding_key, w.workflow_version_id, w.status::text as status, b.depends_on,
+                  b.start_source as start_condition,
+                  jsonb_build_object('workflow_instance_id', w.id, 'parent_token_id', w.parent_token_id, 'depth', w.depth, 'live_tokens', w.live_tokens,
+                                     'created_at', w.created_at, 'ended_at', w.ended_at) as item
+             from (select w.* from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+             left join lateral (
+               select b.position, b.depends_on, b.start_source from bpm_core.process_workflow_binding b
+                where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id and b.binding_key = w.binding_key offset 0) b on true
+            where w.tenant_id = p_tenant_id
+           union all
+           select null, false, b.position, b.binding_key, b.workflow_version_id, null, b.depends_on, b.start_source, '{}'::jsonb
+             from (select b.* from bpm_core.process_workflow_binding b
+                    where b.tenant_id = p_tenant_id and b.process_version_id = p.process_version_id offset 0) b
+            where p.ended_bindings is not null
+              and not exists (
+                select from (select w.tenant_id from bpm_core.workflow_instance w
+                              where w.process_instance_id = p_process_instance_id and w.binding_key = b.binding_key and w.trigger_key = '' offset 0) w
+                 where w.tenant_id = p_tenant_id)) x
+         cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                              where v.tenant_id = p_tenant_id and v.id = x.workflow_version_id offset 0) v
+         cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.id = v.definition_id offset 0) d
+         order by x.called, x.position, x.id
          limit p_limit) l);
+end
+$$;
+
+-- from 40_flow/live_tokens.sql
+-- The live tokens of workflow instances.
+-- Returns:  rows of token.
+create or replace function bpm_core.live_tokens(p_tenant_id text, p_workflows uuid[])
+returns setof bpm_core.token
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.*
+    from unnest(p_workflows) w(id)
+   cross join lateral (select t.* from bpm_core.token t where t.workflow_instance_id = w.id offset 0) t
+   where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed');
 end
 $$;
 
@@ -15082,57 +15155,75 @@ begin
         ('tokens', array(
           select jsonb_build_object('token_id', t.id, 'workflow_instance_id', t.workflow_instance_id, 'node_id', t.node_id, 'node_name', n.name,
                                     'element', n.element, 'state', t.state, 'since', t.updated_at)
-            from bpm_core.token t
-            join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
-            left join bpm_core.workflow_node n
-              on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows)
-             and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select i.workflow_version_id from bpm_core.workflow_instance i
+                                where i.tenant_id = p_tenant_id and i.id = t.workflow_instance_id offset 0) i
+            left join lateral (select n.name, n.element from bpm_core.workflow_node n
+                                where n.tenant_id = p_tenant_id and n.workflow_version_id = i.workflow_version_id and n.node_id = t.node_id offset 0) n on true
            order by t.id limit p_limit + 1)),
         ('tasks', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.task t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.state in ('Ready', 'Executing', 'Held', 'Failed')
-           order by t.task_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.task_instance x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.task v where v.tenant_id = p_tenant_id and v.task_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state in ('Ready', 'Executing', 'Held', 'Failed')
+           order by v.task_id limit p_limit + 1)),
         ('loops', array(
           select jsonb_build_object('token_id', m.host_token_id, 'workflow_instance_id', m.workflow_instance_id, 'node_id', m.node_id, 'mode', m.mode,
                                     'total', nullif(m.total, 2147483647), 'created', m.created, 'done', m.done)
-            from bpm_core.multi_instance m
-           where m.tenant_id = p_tenant_id and m.workflow_instance_id = any (p_workflows)
+            from unnest(p_workflows) w(id)
+           cross join lateral (select m.* from bpm_core.multi_instance m where m.workflow_instance_id = w.id offset 0) m
+           where m.tenant_id = p_tenant_id
            order by m.host_token_id limit p_limit + 1)),
         ('scopes', array(
           select jsonb_build_object('scope_id', s.id, 'workflow_instance_id', s.workflow_instance_id, 'node_id', s.node_id, 'host_token_id', s.host_token_id,
                                     'variables', s.variables, 'live_tokens', s.live_tokens)
-            from bpm_core.scope s
-           where s.tenant_id = p_tenant_id and s.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from unnest(p_workflows) w(id)
+           cross join lateral (select s.* from bpm_core.scope s where s.workflow_instance_id = w.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('timers', array(
-          select to_jsonb(t) - '{tenant_id,process_instance_id}'::text[] from bpm.timer t
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and t.status in ('Scheduled', 'Held')
-           order by t.due_at, t.timer_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id}'::text[]
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select x.* from bpm_core.timer x where x.token_id = t.id offset 0) x
+           cross join lateral (select v.* from bpm.timer v where v.tenant_id = p_tenant_id and v.timer_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.status in ('Scheduled', 'Held')
+           order by v.due_at, v.timer_id limit p_limit + 1)),
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
-            from bpm_core.subscription s
-            join bpm_core.token t on t.tenant_id = s.tenant_id and t.id = s.token_id
-           where t.tenant_id = p_tenant_id and t.workflow_instance_id = any (p_workflows) and s.state = 'Open'
+            from bpm_core.live_tokens(p_tenant_id, p_workflows) t
+           cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+           where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
-          select to_jsonb(i) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.incident i
-           where i.tenant_id = p_tenant_id and i.workflow_instance_id = any (p_workflows) and i.state = 'Open'
-           order by i.incident_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.incident x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.incident v where v.tenant_id = p_tenant_id and v.incident_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.incident_id limit p_limit + 1)),
         ('dead_letters', array(
-          select to_jsonb(d) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.dead_letter d
-           where d.tenant_id = p_tenant_id and d.workflow_instance_id = any (p_workflows) and d.state = 'Open'
-           order by d.dead_letter_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.dead_letter x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.dead_letter v where v.tenant_id = p_tenant_id and v.dead_letter_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and x.state = 'Open'
+           order by v.dead_letter_id limit p_limit + 1)),
         ('approvals', array(
-          select to_jsonb(a) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.approval a
-           where a.tenant_id = p_tenant_id and a.workflow_instance_id = any (p_workflows)
-             and (a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled')
-           order by a.approval_id limit p_limit + 1)),
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.approval_record x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.approval v where v.tenant_id = p_tenant_id and v.approval_id = x.id offset 0) v
+           where x.tenant_id = p_tenant_id and (x.status = 'Pending' or x.effect = 'Pending' and x.status <> 'Cancelled')
+           order by v.approval_id limit p_limit + 1)),
         ('commands', array(
-          select to_jsonb(c) - '{tenant_id,process_instance_id,business_key}'::text[] from bpm.command c
-           where c.tenant_id = p_tenant_id and c.workflow_instance_id = any (p_workflows)
-           order by c.command_id limit p_limit + 1))) l(name, items));
+          select to_jsonb(v) - '{tenant_id,process_instance_id,business_key}'::text[]
+            from unnest(p_workflows) w(id)
+           cross join lateral (select x.* from bpm_core.outbox x where x.workflow_instance_id = w.id offset 0) x
+           cross join lateral (select v.* from bpm.command v where v.tenant_id = p_tenant_id and v.command_id = x.command_id offset 0) v
+           where x.tenant_id = p_tenant_id
+           order by v.command_id limit p_limit + 1))) l(name, items));
 end
 $$;
 
@@ -18635,35 +18726,6 @@ begin
 end
 $$;
 
--- from 50_work/assign_user_task.sql
--- Gives a user task to somebody, whoever holds it now, or to nobody (p_assignee null). A delegation ends with it.
--- Returns:  one row: task_id, outcome Done (also when it was theirs already), assignee, fencing_token (the form of who held it is stale).
--- Raises:   BP403 no grant, or p_assignee is excluded; BP404, BP409 it is no longer open; BP422 name or reason out of range; BP423 suspended.
--- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.assign_user_task(p_task_id uuid, p_assignee text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  r_task  bpm_core.task_instance;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_assignee, p_reason);
-  if r_task.assignee is distinct from p_assignee or r_task.delegation is not null then
-    perform bpm_core.check_excluded(r_task, p_assignee);
-    r_task := bpm_core.hand_over(r_task, p_assignee, null, 'AssignUserTask', v_actor, p_reason);
-  end if;
-  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
-end
-$$;
-
 -- from 50_work/attach_evidence.sql
 -- Keeps evidence, and attaches it to a task if one is named. Each piece is kept once: repeating the call changes nothing.
 -- p_items: [{"object_key", "sha256", "mime", "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. The object itself lies elsewhere.
@@ -18772,39 +18834,37 @@ end
 $$;
 
 -- from 50_work/check_excluded.sql
--- May this person do this user task, by the exclusion rule of its task version (exclusion_of)?
+-- May this person do this user task, by the exclusion rule of its task version? Requester: who started the process. Earlier actors: who completed a
+-- user task of this process before, of the nodes named if any are.
 -- Raises:   BP403, with who and why.
 create or replace function bpm_core.check_excluded(p_task bpm_core.task_instance, p_actor text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
-  v_why text := bpm_core.exclusion_of(p_task, p_actor);
+  v_rule    jsonb := (
+    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+  v_process uuid;
+  v_why     text;
 begin
+  if v_rule is null then
+    return;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
+  v_why := case
+    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'requester' = 'true'
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
+    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
+         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors' end;
   if v_why is not null then
     perform bpm_core.fail('BP403', format('%s may not do user task %s: excluded as %s.', p_actor, p_task.id,
-        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it'
-          when 'delegates' then 'one whom a task of it was handed on to' else 'named by the rule' end),
+        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it' else 'named by the rule' end),
       jsonb_build_object('id', p_task.id, 'actor', p_actor, 'rule', v_why), 'Somebody else has to.');
-  end if;
-end
-$$;
-
--- from 50_work/check_form.sql
--- Is the token a person answers under the one their form was filled with? It grows whenever the task changes hands.
--- Raises:   BP409, with what the task is now.
-create or replace function bpm_core.check_form(p_task bpm_core.task_instance, p_fencing_token bigint)
-returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_fencing_token <> p_task.fencing_token then
-    perform bpm_core.fail('BP409', format('User task %s has changed hands since this form was opened.', p_task.id),
-      jsonb_build_object('id', p_task.id, 'shown', p_fencing_token, 'fencing_token', p_task.fencing_token, 'state', p_task.state, 'assignee', p_task.assignee,
-                         'owner', p_task.owner, 'delegation', p_task.delegation, 'due_at', p_task.due_at),
-      'Open it again with bpm.get_user_task.');
   end if;
 end
 $$;
@@ -19025,11 +19085,11 @@ $$;
 
 -- from 50_work/claim_user_task.sql
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
--- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
+-- Returns:  one row: task_id, outcome Done, assignee.
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+returns table (task_id uuid, outcome bpm.outcome, assignee text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -19050,13 +19110,10 @@ begin
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
     perform bpm_core.check_excluded(r_task, v_actor);
-    update bpm_core.task_instance t
-       set assignee = v_actor, fencing_token = t.fencing_token + 1
-     where t.tenant_id = p_tenant_id and t.id = p_task_id
-    returning t.* into r_task;
+    update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, v_actor, r_task.fencing_token;
+  return query select p_task_id, 'Done'::bpm.outcome, v_actor;
 end
 $$;
 
@@ -19130,47 +19187,6 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
     from closed c;
-end
-$$;
-
--- from 50_work/comment_user_task.sql
--- Says something about a user task, open or not. Whoever holds it keeps their form.
--- Returns:  one row: comment_id, is_new (false: the same key gave it before).
--- Raises:   BP400 a key out of range; BP403, BP404; BP409 the key was used for another comment; BP422 not of 1 to 4,000 characters.
--- Writes:   task_comment, audit_event, idempotency_key.
-create or replace function bpm.comment_user_task(
-  p_task_id uuid, p_text text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
-returns table (comment_id uuid, is_new boolean)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if coalesce(length(btrim(p_text)), 0) = 0 or length(p_text) > 4000 then
-    perform bpm_core.fail('BP422', 'A comment has 1 to 4000 characters.', jsonb_build_object('length', length(p_text)));
-  elsif not exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user') then
-    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
-  end if;
-  if p_idempotency_key is not null then
-    comment_id := (bpm_core.claim_key(p_tenant_id, 'comment_user_task', p_idempotency_key,
-      bpm_core.request_hash(p_task_id::text, p_text, v_actor), bpm_core.now()) ->> 'comment_id')::uuid;
-  end if;
-  is_new := comment_id is null;
-  if is_new then
-    comment_id := bpm_core.store_comment(p_tenant_id, p_task_id, p_text, v_actor);
-    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CommentUserTask', 'task_instance', p_task_id::text);
-    if p_idempotency_key is not null then
-      perform bpm_core.answer_key(p_tenant_id, 'comment_user_task', p_idempotency_key, jsonb_build_object('comment_id', comment_id));
-    end if;
-  end if;
-  return next;
 end
 $$;
 
@@ -19313,14 +19329,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
--- p_evidence, p_facts: as in complete_tasks. p_fencing_token: the one the form was opened with, to be refused when the task has changed hands since.
+-- p_evidence, p_facts: as in complete_tasks.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, it is delegated, the form is stale (detail: what it is now), or it was completed with something else, or is closed; a subject is at another version
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
 --           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_fencing_token bigint default null, p_tenant_id text default '')
+  p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19333,7 +19349,6 @@ declare
   v_actor    text;
   v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
-  r_task     bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
@@ -19345,9 +19360,7 @@ begin
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
-    r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
-    perform bpm_core.check_form(r_task, p_fencing_token);
-    v_accepted := bpm_core.answer_user_task(r_task, p_variables, v_actor, v_record);
+    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -19394,45 +19407,6 @@ begin
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      order by a.item));
-end
-$$;
-
--- from 50_work/delegate_user_task.sql
--- Whoever holds a user task hands it on, and stays the one who answers it: it comes back with resolve_user_task.
--- Returns:  one row: task_id, outcome Done (also when it was handed on to them already), assignee, owner, fencing_token.
--- Raises:   BP403 no grant, or p_to is excluded; BP404, BP409 the actor does not hold it, or it is no longer open; BP422 to oneself, name or reason out of
---           range; BP423 suspended.
--- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
-create or replace function bpm.delegate_user_task(p_task_id uuid, p_to text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text, owner text, fencing_token bigint)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  r_task  bpm_core.task_instance;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_to is null or p_to = v_actor then
-    perform bpm_core.fail('BP422', 'A task is handed on to somebody else.', jsonb_build_object('name', p_to));
-  end if;
-  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_to, p_reason);
-  if not (r_task.delegation = 'Pending' and r_task.owner = v_actor and r_task.assignee = p_to) is true then
-    if r_task.assignee is distinct from v_actor then
-      perform bpm_core.fail('BP409', format('%s does not hold user task %s.', v_actor, p_task_id), jsonb_build_object('claimed_by', r_task.assignee),
-        'Claim it first.');
-    elsif r_task.owner = p_to then
-      perform bpm_core.fail('BP422', format('%s handed it on; hand it back instead.', p_to), jsonb_build_object('owner', p_to), 'See bpm.resolve_user_task.');
-    end if;
-    perform bpm_core.check_excluded(r_task, p_to);
-    r_task := bpm_core.hand_over(r_task, p_to, 'Pending', 'DelegateUserTask', v_actor, p_reason);
-  end if;
-  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.owner, r_task.fencing_token;
 end
 $$;
 
@@ -19641,37 +19615,6 @@ begin
 end
 $$;
 
--- from 50_work/exclusion_of.sql
--- Why this person may not do this user task, by the exclusion rule of its task version. requester: who started the process. earlier_actors: who completed
--- a user task of this process before, of the nodes named if any are. delegates: who was handed one on. actors: by name.
--- Returns:  text, which part of the rule; null: nothing bars them.
-create or replace function bpm_core.exclusion_of(p_task bpm_core.task_instance, p_actor text)
-returns text
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_rule    jsonb := (
-    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
-  v_process uuid;
-begin
-  if v_rule is null then
-    return null;
-  end if;
-  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
-  return case
-    when v_rule -> 'actors' ? p_actor then 'actors'
-    when v_rule -> 'requester' = 'true'
-         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
-    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
-         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors'
-    when v_rule -> 'delegates' = 'true' and bpm_core.was_delegate(p_task.tenant_id, v_process, p_actor, p_task.id) then 'delegates' end;
-end
-$$;
-
 -- from 50_work/extend_leases.sql
 -- Heartbeat: lengthens leases their caller still holds, from now on.
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
@@ -19814,82 +19757,6 @@ begin
 end
 $$;
 
--- from 50_work/get_user_task.sql
--- One user task with all a form needs.
--- Returns:  jsonb {task_id, process_instance_id, business_key, node_id, node_name, state, assignee, owner, delegation, delegates, candidate_groups,
---           candidate_users, priority_level, due_at, follow_up_at, available_at, attempt, fencing_token (hand it to complete_user_task), form {key, schema (JSON
---           Schema of the answer), input_schema}, variables (as the task sees them), headers, comments [{author, said, at}, the newest 100, oldest first]}.
--- Raises:   BP403, BP404.
-create or replace function bpm.get_user_task(p_task_id uuid, p_tenant_id text default '')
-returns jsonb
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_task jsonb;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  select jsonb_build_object(
-           'task_id', t.id, 'process_instance_id', w.process_instance_id, 'business_key', p.business_key, 'node_id', t.node_id, 'node_name', n.name,
-           'state', t.state, 'assignee', t.assignee, 'owner', t.owner, 'delegation', t.delegation, 'delegates', coalesce(t.delegates, '{}'),
-           'candidate_groups', coalesce(t.candidate_groups, '{}'), 'candidate_users', coalesce(t.candidate_users, '{}'), 'priority_level', t.priority_level,
-           'due_at', t.due_at, 'follow_up_at', t.follow_up_at, 'available_at', t.available_at, 'attempt', t.attempt, 'fencing_token', t.fencing_token,
-           'form', jsonb_build_object('key', n.attributes ->> 'form_key', 'schema', v.result_schema, 'input_schema', v.input_schema),
-           'variables', x.variables || coalesce(t.input, '{}'), 'headers', t.headers)
-         || jsonb_build_object('comments', (
-              select coalesce(jsonb_agg(jsonb_build_object('author', c.author, 'said', c.said, 'at', c.created_at) order by c.id), '[]')
-                from (select c.* from bpm_core.task_comment c where c.task_instance_id = t.id and c.tenant_id = t.tenant_id order by c.id desc limit 100) c))
-    into v_task
-    from bpm_core.task_instance t
-   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
-   cross join lateral (select v.input_schema, v.result_schema from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
-   cross join lateral bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, coalesce(t.scope_id, bpm_core.root_scope())) x
-    left join lateral (select n.name, n.attributes from bpm_core.workflow_node n
-                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n on true
-   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user';
-  if v_task is null then
-    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
-  end if;
-  return v_task;
-end
-$$;
-
--- from 50_work/hand_over.sql
--- Under the locks of instance and task: a user task changes hands. delegation Pending: its holder hands it on and stays its owner; Resolved: it goes back
--- to them; null: it is simply somebody else's, or nobody's.
--- Returns:  task_instance as it is now.
--- Writes:   task_instance, history_event, audit_event.
-create or replace function bpm_core.hand_over(p_task bpm_core.task_instance, p_to text, p_delegation text, p_action text, p_actor text, p_reason text)
-returns bpm_core.task_instance
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  r_task bpm_core.task_instance;
-begin
-  update bpm_core.task_instance t
-     set assignee = p_to, fencing_token = t.fencing_token + 1, delegation = p_delegation,
-         owner = case p_delegation when 'Pending' then coalesce(t.owner, p_actor) when 'Resolved' then t.owner end,
-         delegates = case when p_delegation = 'Pending' then array(select distinct d from unnest(t.delegates || p_to) d order by d) else t.delegates end
-   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
-  returning t.* into r_task;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_task.tenant_id, p_task.workflow_instance_id, bpm_core.now(), 'TaskReassigned', p_task.token_id, p_task.node_id, p_actor,
-          jsonb_strip_nulls(jsonb_build_object('task', p_task.id, 'from', p_task.assignee, 'to', p_to, 'delegation', p_delegation)));
-  perform bpm_core.write_audit(p_task.tenant_id, p_actor, p_action, 'task_instance', p_task.id::text, null, p_reason,
-    jsonb_build_object('from', p_task.assignee, 'to', p_to));
-  return r_task;
-end
-$$;
-
 -- from 50_work/has_acted.sql
 -- Has this person completed a user task of this process? p_nodes: an array of node ids, of these only; anything else: any.
 -- Returns:  boolean.
@@ -20027,54 +19894,6 @@ begin
 end
 $$;
 
--- from 50_work/list_user_tasks.sql
--- What can this person do: open user tasks that are theirs, or nobody's and meant for them, one of their groups or everybody. The engine does not know who is
--- in a group, so the caller says. Who is excluded sees none; what is to be looked at later comes later, unless it is theirs. Most urgent first, then oldest.
--- p_after: the last task of the page before.
--- Returns:  rows: task_id, process_instance_id, business_key, node_id, node_name, assignee, owner, delegation, candidate_groups, candidate_users,
---           priority_level, due_at, follow_up_at, fencing_token, available_at.
--- Raises:   BP403, BP422 limit not 1 to 1000.
-create or replace function bpm.list_user_tasks(
-  p_actor text default null, p_groups text[] default '{}', p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
-returns table (task_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, assignee text, owner text, delegation text,
-               candidate_groups text[], candidate_users text[], priority_level smallint, due_at timestamptz, follow_up_at timestamptz, fencing_token bigint,
-               available_at timestamptz)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_actor text;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
-  return query
-  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
-         t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
-    from bpm_core.task_instance t
-   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
-   cross join lateral (select n.name from bpm_core.workflow_node n
-                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
-   where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = 'bpm:user'
-     and (t.assignee = v_actor
-          or t.assignee is null and (t.follow_up_at is null or t.follow_up_at <= bpm_core.now())
-             and (coalesce(cardinality(t.candidate_users), 0) = 0 and coalesce(cardinality(t.candidate_groups), 0) = 0
-                  or v_actor = any (t.candidate_users) or t.candidate_groups && p_groups))
-     and (p_after is null or (t.priority_level, t.available_at, t.id)
-            > (select l.priority_level, l.available_at, l.id from bpm_core.task_instance l where l.tenant_id = p_tenant_id and l.id = p_after))
-     and bpm_core.exclusion_of(t, v_actor) is null
-   order by t.priority_level, t.available_at, t.id
-   limit p_limit;
-end
-$$;
-
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
 -- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
@@ -20117,26 +19936,6 @@ begin
         from bpm_core.task_instance t
        where t.tenant_id = k.tenant_id and t.id = k.id
          for no key update) t;
-end
-$$;
-
--- from 50_work/lock_to_hand_over.sql
--- The locks and checks every change of hands begins with.
--- Returns:  task_instance, open and locked, as its instance is.
--- Raises:   BP404, BP409 it is not open, BP422 the name or reason is out of range, BP423 its instance is suspended.
-create or replace function bpm_core.lock_to_hand_over(p_tenant_id text, p_task_id uuid, p_to text, p_reason text)
-returns bpm_core.task_instance
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if length(btrim(p_to)) not between 1 and 200 then
-    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters.', jsonb_build_object('name', left(p_to, 200)));
-  elsif length(p_reason) > 4000 then
-    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
-  end if;
-  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
-  return bpm_core.lock_user_task(p_tenant_id, p_task_id);
 end
 $$;
 
@@ -20787,39 +20586,6 @@ begin
 end
 $$;
 
--- from 50_work/resolve_user_task.sql
--- Whom a user task was handed on to gives it back to its owner, who answers it.
--- Returns:  one row: task_id, outcome Done, assignee (the owner), fencing_token.
--- Raises:   BP403, BP404, BP409 it was not handed on to the actor, or is no longer open; BP422 note out of range; BP423 suspended.
--- Writes:   task_instance, history_event, audit_event; task_comment with a note. Locks: workflow_instance, then task_instance.
-create or replace function bpm.resolve_user_task(p_task_id uuid, p_note text default null, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  r_task  bpm_core.task_instance;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, null, p_note);
-  if r_task.delegation is distinct from 'Pending' or r_task.assignee is distinct from v_actor then
-    perform bpm_core.fail('BP409', format('User task %s is not with %s to be handed back.', p_task_id, v_actor),
-      jsonb_build_object('claimed_by', r_task.assignee, 'owner', r_task.owner, 'delegation', r_task.delegation));
-  end if;
-  r_task := bpm_core.hand_over(r_task, r_task.owner, 'Resolved', 'ResolveUserTask', v_actor, p_note);
-  if p_note <> '' then
-    perform bpm_core.store_comment(p_tenant_id, p_task_id, p_note, v_actor);
-  end if;
-  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
-end
-$$;
-
 -- from 50_work/result_fault.sql
 -- Is this a result we keep? One of at most as many bytes as a map of variables may have; what is larger belongs into a store of its own.
 -- Returns:  text, what is wrong; null when nothing is.
@@ -20884,45 +20650,6 @@ begin
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
   return true;
-end
-$$;
-
--- from 50_work/set_user_task.sql
--- Changes when a user task is due, when it is to be looked at again, and how urgent it is. What is not named stays.
--- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
--- Returns:  one row: task_id, outcome Done, due_at, follow_up_at, priority_level.
--- Raises:   BP403, BP404, BP409 it is no longer open, BP422 changes that are none, BP423 suspended.
--- Writes:   task_instance, audit_event. Locks: task_instance.
-create or replace function bpm.set_user_task(p_task_id uuid, p_changes jsonb, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, due_at timestamptz, follow_up_at timestamptz, priority_level smallint)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set lock_timeout = '10s'
-as $$
-declare
-  v_actor text;
-  r_task  bpm_core.task_instance;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'operator');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if jsonb_typeof(p_changes) is distinct from 'object' or p_changes = '{}' or p_changes - '{due_at,follow_up_at,priority}'::text[] <> '{}'
-     or p_changes ->> 'priority' not in ('high', 'normal', 'low') or p_changes -> 'priority' = 'null'
-     or p_changes -> 'due_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'due_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'due_at') is null, true)
-     or p_changes -> 'follow_up_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'follow_up_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') is null, true) then
-    perform bpm_core.fail('BP422', 'Changes are an object of due_at, follow_up_at (a time with offset, or null) and priority (high, normal or low).', p_changes);
-  end if;
-  r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
-  update bpm_core.task_instance t
-     set due_at = case when p_changes ? 'due_at' then bpm_core.parse_timestamp(p_changes ->> 'due_at') else t.due_at end,
-         follow_up_at = case when p_changes ? 'follow_up_at' then bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') else t.follow_up_at end,
-         priority_level = coalesce(case p_changes ->> 'priority' when 'high' then 0 when 'normal' then 1 when 'low' then 2 end, t.priority_level)
-   where t.tenant_id = p_tenant_id and t.id = p_task_id
-  returning t.* into r_task;
-  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetUserTask', 'task_instance', p_task_id::text, null, null, p_changes);
-  return query select p_task_id, 'Done'::bpm.outcome, r_task.due_at, r_task.follow_up_at, r_task.priority_level;
 end
 $$;
 
@@ -21010,29 +20737,10 @@ begin
 end
 $$;
 
--- from 50_work/store_comment.sql
--- Writes a comment. Returns: its id. Writes: task_comment.
-create or replace function bpm_core.store_comment(p_tenant_id text, p_task_id uuid, p_said text, p_actor text)
-returns uuid
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_id uuid := bpm_core.new_id();
-begin
-  insert into bpm_core.task_comment (tenant_id, id, task_instance_id, author, said, created_at)
-  values (p_tenant_id, v_id, p_task_id, p_actor, p_said, bpm_core.now());
-  return v_id;
-end
-$$;
-
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP403 the actor is excluded; BP409 somebody else holds it, or it is delegated; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -21050,9 +20758,6 @@ begin
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
-  elsif p_task.delegation = 'Pending' then
-    perform bpm_core.fail('BP409', format('User task %s was handed on by %s, who will answer it.', p_task.id, p_task.owner),
-      jsonb_build_object('owner', p_task.owner), 'Hand it back with bpm.resolve_user_task.');
   end if;
   perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
@@ -21291,11 +20996,11 @@ $$;
 
 -- from 50_work/unclaim_user_task.sql
 -- A person gives a user task back.
--- Returns:  one row: task_id, outcome Done, assignee (null), fencing_token.
--- Raises:   BP403, BP404, BP409 somebody else holds it, it is delegated, or it is no longer open.
+-- Returns:  one row: task_id, outcome Done, assignee (null).
+-- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+returns table (task_id uuid, outcome bpm.outcome, assignee text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -21315,36 +21020,10 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
-    if r_task.delegation = 'Pending' then
-      perform bpm_core.fail('BP409', format('User task %s was handed on by %s.', p_task_id, r_task.owner), jsonb_build_object('owner', r_task.owner),
-        'Hand it back with bpm.resolve_user_task.');
-    end if;
-    update bpm_core.task_instance t
-       set assignee = null, owner = null, delegation = null, fencing_token = t.fencing_token + 1
-     where t.tenant_id = p_tenant_id and t.id = p_task_id
-    returning t.* into r_task;
+    update bpm_core.task_instance t set assignee = null where t.tenant_id = p_tenant_id and t.id = p_task_id;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, null::text, r_task.fencing_token;
-end
-$$;
-
--- from 50_work/was_delegate.sql
--- Was a user task of this process, other than p_but, handed on to this person?
-create or replace function bpm_core.was_delegate(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
-returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return exists (
-    select
-      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
-     cross join lateral (select t.tenant_id, t.id, t.delegates from bpm_core.task_instance t where t.workflow_instance_id = w.id offset 0) t
-     where w.tenant_id = p_tenant_id and t.tenant_id = p_tenant_id and p_actor = any (t.delegates) and t.id is distinct from p_but);
+  return query select p_task_id, 'Done'::bpm.outcome, null::text;
 end
 $$;
 
@@ -21370,67 +21049,6 @@ begin
     perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
   return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
-end
-$$;
-
--- from 60_decision/apply_approval_times.sql
--- Under the locks of their instances: what is due of these approvals by now. Expiry comes before everything else, and is recorded as a decision of
--- bpm:expiry; of one instance one takes effect at once, the others follow by themselves.
--- Returns:  integer, how many changed.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write.
-create or replace function bpm_core.apply_approval_times(p_tenant_id text, p_approvals uuid[], p_now timestamptz)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_due bpm_core.approval_record[];
-begin
-  v_due := array(
-    select a::bpm_core.approval_record
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
-     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
-     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-     where a.status = 'Pending' and a.due_at <= p_now and w.status = 'Running');
-  with turn as materialized (
-    select d.*, d.expires_at <= p_now is true as is_expired, d.escalate_at <= p_now is true as escalates,
-           case when d.remind_at <= p_now then d.remind_at + d.remind_every * (floor(extract(epoch from p_now - d.remind_at) / extract(epoch from d.remind_every)) + 1) end as remind_next
-      from unnest(v_due) d),
-  changed as (
-    update bpm_core.approval_record a
-       set status = case when t.is_expired then 'Expired' else a.status end,
-           decided_by = case when t.is_expired then 'bpm:expiry' end, decided_at = case when t.is_expired then p_now end,
-           escalated_at = case when t.escalates and not t.is_expired then p_now else a.escalated_at end,
-           escalate_at = case when t.escalates and not t.is_expired then null else a.escalate_at end,
-           reminded = a.reminded + (t.remind_next is not null and not t.is_expired)::integer,
-           remind_at = case when t.is_expired then a.remind_at else coalesce(t.remind_next, a.remind_at) end,
-           due_at = case when t.is_expired then a.due_at
-                         else least(a.expires_at, coalesce(t.remind_next, a.remind_at), case when not t.escalates then a.escalate_at end) end
-      from turn t
-     where a.tenant_id = t.tenant_id and a.id = t.id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
-  select t.tenant_id, t.workflow_instance_id, p_now, x.kind::bpm_core.history_kind, t.token_id, t.node_id, x.from_state, x.to_state, x.actor,
-         jsonb_build_object('approval', t.id) || x.more
-    from turn t
-   cross join lateral (values
-     (1, t.is_expired, 'ApprovalDecided', 'Pending', 'Expired', 'bpm:expiry', '{}'::jsonb),
-     (2, t.escalates and not t.is_expired, 'ApprovalEscalated', null, null, null, jsonb_build_object('to', t.escalate_to)),
-     (3, t.remind_next is not null and not t.is_expired, 'ApprovalReminded', null, null, null, jsonb_build_object('reminder', t.reminded + 1))
-     ) x(n, holds, kind, from_state, to_state, actor, more)
-   where x.holds
-   order by t.id, x.n;
-  perform bpm_core.apply_decisions(p_tenant_id, array(
-    select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
-  -- Who may decide can have become fewer since it was asked: somebody did an earlier task.
-  perform bpm_core.stop_starved(p_tenant_id, array(
-    select a.id
-      from (select p_tenant_id as tenant_id, d.id from unnest(v_due) d where d.approvers is not null offset 0) d
-     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = d.tenant_id and a.id = d.id offset 0) a
-     where a.status = 'Pending' and (bpm_core.vote_outcome(a::bpm_core.approval_record)).starved));
-  return coalesce(cardinality(v_due), 0);
 end
 $$;
 
@@ -21488,100 +21106,6 @@ begin
 end
 $$;
 
--- from 60_decision/approval_bar.sql
--- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
--- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
--- Returns:  text; null: nothing.
-create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
-returns text
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_process uuid;
-begin
-  if p_actor = any (p_approval.excluded_actors) then
-    return 'Excluded';
-  elsif p_actor <> all (p_approval.approvers) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
-    return 'NotAsked';
-  elsif p_approval.exclude = '{}' then
-    return null;
-  end if;
-  v_process := (select w.process_instance_id from bpm_core.workflow_instance w
-                 where w.tenant_id = p_approval.tenant_id and w.id = p_approval.workflow_instance_id);
-  return case
-    when 'requester' = any (p_approval.exclude)
-         and exists (select from bpm_core.process_instance p where p.tenant_id = p_approval.tenant_id and p.id = v_process and p.started_by = p_actor)
-      then 'requester'
-    when 'earlier_actors' = any (p_approval.exclude)
-         and (bpm_core.has_acted(p_approval.tenant_id, v_process, p_actor, 'true')
-              or bpm_core.has_voted(p_approval.tenant_id, v_process, p_actor, p_approval.id))
-      then 'earlier_actors'
-    when 'delegates' = any (p_approval.exclude) and bpm_core.was_delegate(p_approval.tenant_id, v_process, p_actor, null) then 'delegates' end;
-end
-$$;
-
--- from 60_decision/approval_terms.sql
--- A policy, as approval_problem lets it through, from this moment on. Null: one person, who may be anybody, and time does nothing.
-create or replace function bpm_core.approval_terms(
-  p_policy jsonb, p_now timestamptz, out required integer, out approvers text[], out veto boolean, out exclude text[], out excluded_actors text[],
-  out expires_at timestamptz, out remind_every interval, out remind_at timestamptz, out escalate_to text, out escalate_at timestamptz)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_parts text[] := array['requester', 'earlier_actors', 'delegates'];
-  v_named text[];
-begin
-  required := coalesce((p_policy ->> 'required')::integer, 1);
-  veto := coalesce((p_policy ->> 'veto')::boolean, true);
-  exclude := '{}';
-  excluded_actors := '{}';
-  if p_policy is null then
-    return;
-  end if;
-  v_named := bpm_core.name_list(coalesce(p_policy -> 'exclude', 'null'));
-  approvers := case when p_policy ? 'approvers' then bpm_core.name_list(p_policy -> 'approvers') end;
-  exclude := array(select n from unnest(v_named) n where n = any (v_parts));
-  excluded_actors := array(select n from unnest(v_named) n where n <> all (v_parts));
-  expires_at := p_now + bpm_core.parse_duration(p_policy ->> 'expires_in');
-  remind_every := bpm_core.parse_duration(p_policy ->> 'remind_every');
-  remind_at := p_now + remind_every;
-  escalate_to := btrim(p_policy ->> 'escalate_to');
-  escalate_at := p_now + bpm_core.parse_duration(p_policy ->> 'escalate_in');
-end
-$$;
-
--- from 60_decision/approvers_left.sql
--- How many could still vote on an approval that names its approvers, the one it is or can be escalated to included.
--- Returns:  integer; null: anybody may, nobody can count them.
-create or replace function bpm_core.approvers_left(p_approval bpm_core.approval_record)
-returns integer
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_whole bpm_core.approval_record := p_approval;
-begin
-  if p_approval.approvers is null then
-    return null;
-  end if;
-  v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
-  return (
-    select count(*)::integer
-      from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
-     where bpm_core.approval_bar(v_whole, n.name) is null
-       and not exists (select from bpm_core.approval_vote v
-                        where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = n.name));
-end
-$$;
-
 -- from 60_decision/bury_rejections.sql
 -- Rejections nobody caught: a dead letter each, which cannot be requeued, and the instances fail with everything in them.
 -- No incident: nothing could resolve it.
@@ -21612,96 +21136,36 @@ begin
 end
 $$;
 
--- from 60_decision/cast_vote.sql
--- Under the lock: writes somebody's vote and, when it is the one that decides, the decision. The effect is still to come.
--- Where nobody is left for the votes that are missing, the step stops with an incident.
--- Raises:   BP422 evidence is not there or was purged.
--- Writes:   approval_vote, evidence, history_event, audit_event; approval_record when it decides; what stop_starved writes.
-create or replace function bpm_core.cast_vote(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_note text, p_evidence jsonb)
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_vote     text := case p_decision when 'Approved' then 'Approve' else 'Reject' end;
-  v_evidence uuid[] := '{}'::uuid[];
-  r_outcome  record;
-begin
-  if p_evidence is not null then
-    v_evidence := bpm_core.store_evidence(p_approval.tenant_id, p_evidence, p_actor);
-    if array_position(v_evidence, null) is not null then
-      perform bpm_core.fail('BP422', 'Evidence is not there, or was purged.', jsonb_build_object('evidence', array_position(v_evidence, null)));
-    end if;
-  end if;
-  insert into bpm_core.approval_vote (tenant_id, approval_id, actor, vote, note, at, evidence_ids)
-  values (p_approval.tenant_id, p_approval.id, p_actor, v_vote, p_note, bpm_core.now(), v_evidence);
-  select o.status, o.starved into r_outcome from bpm_core.vote_outcome(p_approval) o;
-  if r_outcome.status is not null then
-    perform bpm_core.record_decision(p_approval, r_outcome.status, p_actor, p_note, v_vote);
-    return;
-  end if;
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-  values (p_approval.tenant_id, p_approval.workflow_instance_id, bpm_core.now(), 'ApprovalVoted', p_approval.token_id, p_approval.node_id, p_actor,
-          jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', v_vote, 'note', p_note)));
-  perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'VoteOnApproval', 'approval', p_approval.id::text, null, p_note,
-    jsonb_build_object('vote', v_vote, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id, 'task_type', p_approval.task_type));
-  if r_outcome.starved then
-    perform bpm_core.stop_starved(p_approval.tenant_id, array[p_approval.id]);
-  end if;
-end
-$$;
-
 -- from 60_decision/check_decidable.sql
 -- Under the lock: may this be decided so by this actor, or was it?
--- Returns:  boolean: their vote is to be cast. False: it was, or the decision stands already.
--- Raises:   BP403 the actor is excluded or not asked. BP409 closed, decided or voted otherwise, or the time to decide is over; the detail is the first outcome.
+-- Raises:   BP403 the actor is excluded. BP409 closed, or decided otherwise; the detail is the first outcome.
 create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text)
-returns boolean
+returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_first jsonb := jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
                                       'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note);
-  v_vote  text := (select v.vote from bpm_core.approval_vote v
-                    where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor);
-  v_bar   text;
 begin
   if p_approval.status = 'Cancelled' then
     perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), v_first);
-  elsif p_approval.status::text = p_decision then
-    return false;
-  elsif p_approval.status <> 'Pending' then
+  elsif p_approval.status = 'Pending' then
+    if p_actor = any (p_approval.excluded_actors) then
+      perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
+        jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor), 'Let somebody decide who had no part in it.');
+    end if;
+  elsif p_approval.status::text <> p_decision then
     perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
       v_first, 'A decision is taken once.');
-  elsif v_vote is not null and v_vote <> (case p_decision when 'Approved' then 'Approve' else 'Reject' end) then
-    perform bpm_core.fail('BP409', format('%s voted %s on approval %s before.', p_actor, v_vote, p_approval.id), v_first || jsonb_build_object('vote', v_vote),
-      'A vote is cast once.');
-  elsif v_vote is not null then
-    return false;
-  elsif p_approval.expires_at <= bpm_core.now() then
-    perform bpm_core.fail('BP409', format('The time to decide approval %s is over.', p_approval.id), v_first || jsonb_build_object('expires_at', p_approval.expires_at));
   end if;
-  v_bar := bpm_core.approval_bar(p_approval, p_actor);
-  if v_bar is not null then
-    perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
-      jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor, 'reason', v_bar),
-      case v_bar when 'NotAsked' then 'It names those who may.' else 'Let somebody decide who had no part in it.' end);
-  end if;
-  return true;
 end
 $$;
 
 -- from 60_decision/check_decision.sql
 -- The arguments of a decision.
--- Raises:   BP422 decision, note or evidence out of range.
-create or replace function bpm_core.check_decision(p_decision text, p_note text, p_evidence jsonb)
+-- Raises:   BP422 decision or note out of range.
+create or replace function bpm_core.check_decision(p_decision text, p_note text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -21712,8 +21176,6 @@ begin
       jsonb_build_object('decision', p_decision), 'Decide Approved or Rejected.');
   elsif length(p_note) > 4000 then
     perform bpm_core.fail('BP422', format('The note has %s characters; at most 4000.', length(p_note)), jsonb_build_object('length', length(p_note)));
-  elsif p_evidence is not null and bpm_core.evidence_fault(p_evidence) is not null then
-    perform bpm_core.fail('BP422', bpm_core.evidence_fault(p_evidence));
   end if;
 end
 $$;
@@ -21751,20 +21213,17 @@ end
 $$;
 
 -- from 60_decision/decide_approval.sql
--- Decides an approval, once, and lets the decision take effect in the same transaction. Where it takes several people each casts one vote,
--- and the vote that makes them enough decides. p_evidence: what the decision rests on, as attach_evidence takes it.
+-- Decides an approval, once, and lets the decision take effect in the same transaction.
 -- The same decision again gets the first outcome, and drives its effect if that is still pending.
--- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow),
---           approvals and rejections: the votes cast so far.
--- Raises:   BP403 not granted, or the actor is excluded or not asked. BP404 no such approval. BP409 decided or voted otherwise before, closed, or too late (detail: the first outcome).
---           BP422 decision neither Approved nor Rejected, note over 4,000 characters, evidence refused. 55P03, 40P01: repeat the call.
--- Writes:   approval_record, approval_vote, evidence, history_event, audit_event, and what the effect writes.
+-- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow).
+-- Raises:   BP403 not granted, or the actor is excluded. BP404 no such approval. BP409 decided otherwise before, or closed (detail: the first outcome).
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
+-- Writes:   approval_record, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
 -- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
-  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_evidence jsonb default null,
-  p_tenant_id text default '')
-returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text, approvals integer, rejections integer)
+  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
+returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -21779,23 +21238,22 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_decision(p_decision, p_note, p_evidence);
+  perform bpm_core.check_decision(p_decision, p_note);
   select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
   if not found then
     perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
   end if;
   perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
   select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
-  if bpm_core.check_decidable(r_approval, p_decision, v_actor) then
-    perform bpm_core.cast_vote(r_approval, p_decision, v_actor, p_note, p_evidence);
+  perform bpm_core.check_decidable(r_approval, p_decision, v_actor);
+  if r_approval.status = 'Pending' then
+    perform bpm_core.record_decision(r_approval, p_decision::bpm_core.approval_status, v_actor, p_note);
   end if;
   perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
   return query
-  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text, v.approvals, v.rejections
+  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
     from bpm_core.approval_record a
    cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-   cross join lateral (select count(*) filter (where v.vote = 'Approve')::integer as approvals, count(*) filter (where v.vote = 'Reject')::integer as rejections
-                         from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id offset 0) v
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;
@@ -21841,54 +21299,9 @@ begin
 end
 $$;
 
--- from 60_decision/drive_approval_times.sql
--- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
--- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
--- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
-returns bpm_core.tick_result
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set enable_sort = off
-as $$
-declare
-  v_now    timestamptz := bpm_core.now();
-  v_result bpm_core.tick_result;
-  v_found  bpm_core.candidate[];
-  v_locked uuid[];
-begin
-  v_found := array(
-    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.approval_record a
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now and w.status = 'Running'
-     order by a.due_at, a.id
-     limit p_limit);
-  v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
-  end if;
-  v_result.next_due_at := (
-    select a.due_at
-      from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
-     order by a.due_at
-     limit 1);
-  return v_result;
-end
-$$;
-
 -- from 60_decision/enter_approval_tasks.sql
--- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved. Where those who were to decide may not,
--- the step stops with an incident.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers;
---           incident where nobody could decide.
+-- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -21898,9 +21311,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz := bpm_core.now();
-  v_asked   bpm_core.approval_record[];
-  v_starved bpm_core.approval_record[];
+  v_now timestamptz := bpm_core.now();
 begin
   with rested as (
     update bpm_core.token t
@@ -21909,99 +21320,24 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, a.flow_id, t.visit),
   asked as (
-    insert into bpm_core.approval_record as r (
-      tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at, required_approvals, approvers, veto, exclude, excluded_actors,
-      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at)
-    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now, p.required, p.approvers, p.veto, p.exclude,
-           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at)
+    insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
+    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
       from rested r
-     cross join lateral (select b.task_type, b.approval from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
                           where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-     cross join lateral bpm_core.approval_terms(b.approval, v_now) p
-    returning r.*),
-  noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-    select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
-           jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
-      from asked a)
-  select array_agg(a::bpm_core.approval_record) filter (where a.approvers is not null) into v_asked from asked a;
-  if v_asked is null then
-    return bpm_core.arm_boundaries(p_arriving);
-  end if;
-  v_starved := array(select a from unnest(v_asked) a where (bpm_core.vote_outcome(a)).starved);
-  perform bpm_core.stop_starved((p_arriving[1]).tenant_id, array(select a.id from unnest(v_starved) a));
-  return bpm_core.arm_boundaries(array(select m from unnest(p_arriving) m where m.token_id <> all (array(select a.token_id from unnest(v_starved) a))));
-end
-$$;
-
--- from 60_decision/has_voted.sql
--- Has this person voted on an approval of this process, other than p_but?
-create or replace function bpm_core.has_voted(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
-returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-begin
-  return exists (
-    select
-      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
-     cross join lateral (select a.tenant_id, a.id from bpm_core.approval_record a where a.workflow_instance_id = w.id offset 0) a
-     cross join lateral (select v.actor from bpm_core.approval_vote v
-                          where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = p_actor offset 0) v
-     where w.tenant_id = p_tenant_id and a.tenant_id = p_tenant_id and a.id is distinct from p_but);
-end
-$$;
-
--- from 60_decision/list_approvals.sql
--- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first.
--- p_after: the last approval of the page before.
--- Returns:  rows: approval_id, process_instance_id, business_key, node_id, node_name, task_type, required_approvals, approvals (so far), expires_at,
---           is_escalated (that is why they may), created_at.
--- Raises:   BP403, BP422 limit not 1 to 1000.
-create or replace function bpm.list_approvals(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
-returns table (approval_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, task_type text, required_approvals integer,
-               approvals integer, expires_at timestamptz, is_escalated boolean, created_at timestamptz)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_actor text;
-begin
-  perform bpm_core.enter_call(p_tenant_id, 'reader');
-  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
-  return query
-  select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
-         (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),
-         a.expires_at, coalesce(a.escalated_at is not null and a.escalate_to = v_actor and v_actor <> all (a.approvers), false), a.created_at
-    from bpm_core.approval_record a
-   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
-                        where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = a.tenant_id and p.id = w.process_instance_id offset 0) p
-   cross join lateral (select n.name from bpm_core.workflow_node n
-                        where n.tenant_id = a.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id offset 0) n
-   where a.status = 'Pending' and a.tenant_id = p_tenant_id
-     and (p_after is null or (a.created_at, a.id) > (select l.created_at, l.id from bpm_core.approval_record l where l.tenant_id = p_tenant_id and l.id = p_after))
-     and (a.expires_at is null or a.expires_at > bpm_core.now())
-     and not exists (select from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = v_actor)
-     and bpm_core.approval_bar(a, v_actor) is null
-   order by a.created_at, a.id
-   limit p_limit;
+    returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+  select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
+         jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
+    from asked a;
+  return bpm_core.arm_boundaries(p_arriving);
 end
 $$;
 
 -- from 60_decision/record_decision.sql
 -- Under the lock: writes the decision of a pending approval. Its effect is still to come.
 -- Writes:   approval_record, history_event, audit_event.
-create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text, p_vote text)
+create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22017,66 +21353,10 @@ begin
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
-          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note)));
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'note', p_note)));
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
                        'task_type', p_approval.task_type));
-end
-$$;
-
--- from 60_decision/stop_starved.sql
--- Approvals nobody is left to decide: closed, and their steps stopped with an incident that names who was asked. Resolving it asks anew.
--- Writes:   what close_waits and open_incidents write. The instances are locked.
-create or replace function bpm_core.stop_starved(p_tenant_id text, p_approvals uuid[])
-returns void
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_troubles bpm_core.trouble[];
-begin
-  v_troubles := array(
-    select row(row(a.tenant_id, a.workflow_instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, t.via_flow_id, null)::bpm_core.moving,
-               'NoApprover', format('Nobody is left who could decide about %s.', a.node_id),
-               jsonb_build_object('approval', a.id, 'required', a.required_approvals, 'approvers', a.approvers, 'exclude', a.exclude,
-                                  'excluded', a.excluded_actors))::bpm_core.trouble
-      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
-     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
-     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-     cross join lateral (select t.scope_id, t.via_flow_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
-     where a.status = 'Pending');
-  perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
-  perform bpm_core.open_incidents(v_troubles);
-end
-$$;
-
--- from 60_decision/vote_outcome.sql
--- What the votes cast so far decide.
--- Returns:  Approved, Rejected, or null: nothing yet. starved: more have to approve, and too few are left who may.
-create or replace function bpm_core.vote_outcome(p_approval bpm_core.approval_record, out status bpm_core.approval_status, out starved boolean)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-as $$
-declare
-  v_for     integer;
-  v_against integer;
-  v_left    integer := bpm_core.approvers_left(p_approval);
-begin
-  select count(*) filter (where v.vote = 'Approve')::integer, count(*) filter (where v.vote = 'Reject')::integer into v_for, v_against
-    from bpm_core.approval_vote v
-   where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id;
-  starved := coalesce(v_for + v_left < p_approval.required_approvals, false);
-  status := (case
-    when v_for >= p_approval.required_approvals then 'Approved'
-    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end)::bpm_core.approval_status;
-  starved := starved and status is null;
 end
 $$;
 
@@ -22200,7 +21480,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now       timestamptz := bpm_core.now();
+  v_cancelled uuid[];
 begin
   with unsent as materialized (
     select o.tenant_id, o.id
@@ -22212,11 +21493,14 @@ begin
        set state = 'Cancelled', ended_at = v_now
       from unsent u
      where o.tenant_id = u.tenant_id and o.id = u.id
-    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
-         jsonb_build_object('command', c.command_id)
-    from cancelled c;
+    returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+           jsonb_build_object('command', c.command_id)
+      from cancelled c)
+  select array_agg(c.id) into v_cancelled from cancelled c;
+  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
 end
 $$;
 
@@ -22255,14 +21539,32 @@ begin
 end
 $$;
 
+-- from 70_delivery/check_why.sql
+-- The reason a person gives for what must have one.
+-- Raises:   BP422 missing, empty or over 4,000 characters.
+create or replace function bpm_core.check_why(p_reason text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(length(btrim(p_reason)), 0) not between 1 and 4000 then
+    perform bpm_core.fail('BP422', format('A reason of 1 to 4000 characters is needed; it has %s.', coalesce(length(btrim(p_reason)), 0)),
+      jsonb_build_object('length', coalesce(length(btrim(p_reason)), 0)));
+  end if;
+end
+$$;
+
 -- from 70_delivery/claim_commands.sql
--- Hands out commands that are due to one worker, oldest first, each with a lease and a fencing token. Commit, then send, then bpm.mark_commands.
--- Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- Hands out commands that are due to one worker, oldest first per destination, each with a lease and a fencing token. Commit, then send, then
+-- bpm.mark_commands. Send with command_id as the key, every time. Runners that claim again and again use claim_commands_at.
+-- p_kinds: only to destinations of these kinds (null: all).
 -- Returns:  one row per command; destination is the frozen row of the destination (config, key_header, secret_ref, profile), payload_hash sha256 in hex.
 -- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Deliver".
-create or replace function bpm.claim_commands(p_worker text, p_limit integer default 1, p_lease interval default null, p_tenant_id text default '')
+create or replace function bpm.claim_commands(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
 returns table (command_id uuid, attempt integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb, task_type text,
                business_key text, process_instance_id uuid, payload jsonb, payload_hash text)
 language plpgsql volatile security definer
@@ -22277,8 +21579,8 @@ begin
   return query
   select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
          c.process_instance_id, c.payload, c.payload_hash
-    from bpm_core.claim_pending_commands(p_tenant_id, p_worker, '-infinity', '00000000-0000-0000-0000-000000000000', p_limit, p_lease,
-                                         bpm_core.now()) c;
+    from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, null, bpm_core.now()) l
+   cross join lateral unnest(l.commands) c;
 end
 $$;
 
@@ -22288,9 +21590,10 @@ $$;
 -- Returns:  one row: commands jsonb (array of objects with the columns of claim_commands), positions jsonb (opaque),
 --           next_due_at (when the next command falls due; null: none known).
 -- Raises:   BP403, BP422 as claim_commands; BP400 positions that are not ours.
--- Writes:   outbox. Locks: outbox, skip locked.
+-- Writes:   as claim_commands. Locks: as claim_commands.
 create or replace function bpm.claim_commands_at(
-  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_tenant_id text default '')
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_positions jsonb default null, p_kinds text[] default null,
+  p_tenant_id text default '')
 returns table (commands jsonb, positions jsonb, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -22299,75 +21602,154 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now      timestamptz;
-  v_position bpm_core.pick_position;
-  r_scan     record;
-  v_claimed  bpm_core.claimed_command[];
-  v_count    integer;
+  v_now   timestamptz;
+  r_claim record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_picker(p_worker, p_limit, p_lease);
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
-  v_position := bpm_core.read_position(p_positions -> 'pending');
-  select s.* into r_scan from bpm_core.pick_start(v_position, v_now) s;
-  v_claimed := array(
-    select c from bpm_core.claim_pending_commands(p_tenant_id, p_worker, r_scan.from_at, r_scan.from_id, p_limit, p_lease, v_now) c);
-  v_count := cardinality(v_claimed);
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(v_claimed) c), '[]');
-  positions := jsonb_build_object('pending', to_jsonb(bpm_core.pick_end(
-    v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claimed[v_count].available_at, v_claimed[v_count].outbox_id,
-    v_count < p_limit, v_now)));
-  if v_count < p_limit then
+  select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
+  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  positions := r_claim.positions;
+  if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
   end if;
   return next;
 end
 $$;
 
--- from 70_delivery/claim_pending_commands.sql
--- The picker of commands: leases what is due behind (p_from_at, p_from_id), oldest first.
--- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
--- one whose payload is not the one that was hashed (check_invariants shows it).
--- Returns:  the commands as leased.
--- Locks:    outbox, skip locked. Never an instance row.
-create or replace function bpm_core.claim_pending_commands(
-  p_tenant_id text, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
-returns setof bpm_core.claimed_command
+-- from 70_delivery/claim_from_lanes.sql
+-- Claims commands, destination by destination, from where the positions stand: one for each, under its code, and under no code where the round
+-- goes on. A destination that is full or broken keeps nobody waiting but its own.
+-- Returns:  commands, positions.
+-- Writes:   as claim_lane.
+create or replace function bpm_core.claim_from_lanes(
+  p_tenant_id text, p_worker text, p_kinds text[], p_limit integer, p_lease interval, p_positions jsonb, p_now timestamptz,
+  out commands bpm_core.claimed_command[], out positions jsonb)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set enable_sort = off
 as $$
+declare
+  v_position bpm_core.pick_position;
+  v_claim    bpm_core.lane_claim;
+  v_count    integer;
+  v_reached  uuid;
+  r_lane     bpm_core.lane;
+  r_scan     record;
 begin
+  commands := '{}';
+  positions := coalesce(nullif(p_positions, 'null'), '{}');
+  v_reached := (bpm_core.read_position(positions -> '')).reached_id;
+  for r_lane in select l.* from bpm_core.open_lanes(p_tenant_id, p_kinds, v_reached, p_now) l loop
+    v_position := bpm_core.read_position(positions -> r_lane.code);
+    select s.* into r_scan from bpm_core.pick_start(v_position, p_now) s;
+    v_claim := bpm_core.claim_lane(p_tenant_id, r_lane, p_worker, r_scan.from_at, r_scan.from_id, p_limit - cardinality(commands), p_lease, p_now);
+    if v_claim.room > 0 then
+      v_count := cardinality(v_claim.commands);
+      positions := positions || jsonb_build_object(r_lane.code, bpm_core.pick_end(
+        v_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_claim.commands[v_count].available_at, v_claim.commands[v_count].outbox_id,
+        v_count < v_claim.room, p_now));
+      commands := commands || v_claim.commands;
+    end if;
+    v_reached := r_lane.destination_id;
+    exit when cardinality(commands) >= p_limit;
+  end loop;
+  positions := positions || jsonb_build_object('', jsonb_build_object('reached_id', v_reached));
+end
+$$;
+
+-- from 70_delivery/claim_lane.sql
+-- Claims commands of one destination, within its bounds. While its breaker is open and it is time to try, one command, by one caller.
+-- Returns:  lane_claim.
+-- Writes:   outbox, destination_slot, destination_gate. Locks: these, skip locked. Never an instance row.
+create or replace function bpm_core.claim_lane(
+  p_tenant_id text, p_lane bpm_core.lane, p_worker text, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns bpm_core.lane_claim
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claim bpm_core.lane_claim := row('{}'::bpm_core.claimed_command[], p_limit);
+  v_busy  integer[];
+  v_rated integer[];
+  v_ids   uuid[];
+begin
+  if p_lane.probing then
+    perform
+       from bpm_core.destination_gate g
+      where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id and g.state <> 'Closed' and g.probe_at <= p_now
+        for no key update skip locked;
+    v_claim.room := case when found then 1 else 0 end;
+  end if;
+  if p_lane.max_concurrent is not null and v_claim.room > 0 then
+    v_busy := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Concurrency', p_lane.max_concurrent, v_claim.room, p_now);
+    v_claim.room := cardinality(v_busy);
+  end if;
+  if p_lane.rate_limit is not null and v_claim.room > 0 then
+    v_rated := bpm_core.lock_slots(p_tenant_id, p_lane.destination_id, 'Rate', p_lane.rate_limit, v_claim.room, p_now);
+    v_claim.room := cardinality(v_rated);
+  end if;
+  if v_claim.room = 0 then
+    return v_claim;
+  end if;
+  if p_lane.ordered then
+    v_ids := bpm_core.pick_ordered_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  else
+    v_ids := bpm_core.pick_commands(p_tenant_id, p_lane.destination_id, p_from_at, p_from_id, v_claim.room, p_lease, p_now);
+  end if;
+  if cardinality(v_ids) > 0 then
+    v_claim.commands := bpm_core.lease_commands(p_tenant_id, v_ids, v_busy, p_worker, p_lease, p_now);
+    perform bpm_core.fill_slots(p_tenant_id, p_lane, v_claim.commands, v_busy, v_rated, p_now);
+  end if;
+  return v_claim;
+end
+$$;
+
+-- from 70_delivery/claim_probes.sql
+-- Hands out Unknown commands whose receiver can be asked, and is to be asked now, each with a lease and a fencing token. Ask with GET at probe_url
+-- of the destination, {command_id} replaced, then bpm.mark_probes. A lease that runs out changes nothing: it is Unknown again.
+-- Without positions: few are Unknown at a time, and each is asked ever more rarely.
+-- p_kinds: only to destinations of these kinds (null: all).
+-- Returns:  one row per command, destination as in claim_commands.
+-- Raises:   BP403, BP422 as claim_commands.
+-- Writes:   outbox. Locks: outbox, skip locked. Never an instance row.
+create or replace function bpm.claim_probes(
+  p_worker text, p_limit integer default 1, p_lease interval default null, p_kinds text[] default null, p_tenant_id text default '')
+returns table (command_id uuid, probe integer, fencing_token bigint, lease_until timestamptz, destination_code text, destination jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
   return query
   with picked as materialized (
-    select o.tenant_id, o.id, coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval) as lease
+    select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id
-       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
-       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
-       and o.payload_hash = bpm_core.payload_hash(o.payload)
-     order by o.available_at, o.id
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+       and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
+     order by o.probe_at, o.id
      limit p_limit
-       for no key update skip locked),
-  leased as (
-    update bpm_core.outbox o
-       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
-           lease_until = p_now + p.lease, review_at = null
-      from picked p
-     where o.tenant_id = p.tenant_id and o.id = p.id
-    returning o.*)
-  select l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot, l.task_type,
-         p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex')
-    from leased l
-   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
-                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
-   cross join lateral (select p.business_key from bpm_core.process_instance p
-                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
-   order by l.available_at, l.id;
+       for no key update skip locked)
+  update bpm_core.outbox o
+     set state = 'Reconciling', fencing_token = o.fencing_token + 1, worker_id = p_worker, probes = o.probes + 1, probe_at = null, review_at = null,
+         lease_until = v_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval)
+    from picked p
+   where o.tenant_id = p.tenant_id and o.id = p.id
+  returning o.command_id, o.probes, o.fencing_token, o.lease_until, o.destination_code, o.destination_snapshot;
 end
 $$;
 
@@ -22383,8 +21765,29 @@ as $$
   select least(p_profile.backoff_cap, p_profile.backoff * power(2, least(greatest(p_attempt, 1) - 1, 20))) * (1 + random() / 10)
 $$;
 
+-- from 70_delivery/command_sequence.sql
+-- The sequence of an instance's commands to an ordered destination: its business key, or without one its process instance.
+-- Returns:  text.
+create or replace function bpm_core.command_sequence(p_tenant_id text, p_workflow_instance_id uuid)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce('key:' || p.business_key, 'process:' || w.process_instance_id)
+      from bpm_core.workflow_instance w
+     cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+     where w.tenant_id = p_tenant_id and w.id = p_workflow_instance_id);
+end
+$$;
+
 -- from 70_delivery/commands_due.sql
--- When does the next command fall due after p_after?
+-- When does the next command fall due after p_after? To a destination whose breaker is open not before it is tried; to one whose rate is used up
+-- when it is not any more.
 -- Returns:  timestamptz, null when none is planned.
 create or replace function bpm_core.commands_due(p_tenant_id text, p_after timestamptz)
 returns timestamptz
@@ -22397,12 +21800,37 @@ set enable_sort = off
 as $$
 begin
   return (
-    select o.available_at
-      from bpm_core.outbox o
-     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.available_at > p_after
-     order by o.available_at
-     limit 1);
+    select min(case when g.probe_at is not null or g.state = 'Open' then greatest(g.probe_at, p_after, o.available_at)
+                    when o.available_at <= p_after then s.free_at else o.available_at end)
+      from bpm_core.destination d
+      left join lateral (select g.state, g.probe_at from bpm_core.destination_gate g where g.tenant_id = d.tenant_id and g.destination_id = d.id offset 0) g on true
+      left join lateral (
+        select min(s.free_at) as free_at
+          from bpm_core.destination_slot s
+         where s.tenant_id = d.tenant_id and s.destination_id = d.id and s.kind = 'Rate' and s.slot <= d.rate_limit and s.free_at > p_after) s
+        on d.rate_limit is not null
+     cross join lateral (
+        select o.available_at
+          from bpm_core.outbox o
+         where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = d.id and o.available_at < 'infinity'
+           and o.available_at > case when g.probe_at is not null or s.free_at is not null then '-infinity' else p_after end
+         order by o.available_at
+         limit 1) o
+     where d.tenant_id = p_tenant_id and not coalesce(g.state = 'Open' and g.probe_at is null, false));
 end
+$$;
+
+-- from 70_delivery/destination_profile.sql
+-- A destination as it is frozen into a command: address and receiver profile, without what bounds it.
+-- Returns:  jsonb.
+create or replace function bpm_core.destination_profile(p_destination bpm_core.destination)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set intervalstyle = 'iso_8601'
+as $$
+  select to_jsonb(p_destination)
+         - '{tenant_id,max_concurrent,rate_limit,rate_period,breaker_threshold,breaker_delay,created_by,created_at,updated_at}'::text[]
 $$;
 
 -- from 70_delivery/enter_send_tasks.sql
@@ -22416,7 +21844,6 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
-set intervalstyle = 'iso_8601'
 as $$
 declare
   v_now      timestamptz := bpm_core.now();
@@ -22425,15 +21852,16 @@ declare
 begin
   with sending as materialized (
     select a.tenant_id, a.instance_id, a.token_id, a.node_id, b.task_type, coalesce(b.destination_code, b.task_type) as destination_code,
-           d.id as destination_id, d.max_attempts, d.snapshot,
+           d.id as destination_id, d.max_attempts, d.snapshot, q.sequence_key,
            v.variables || coalesce(i.mapped, '{}') as payload, coalesce(i.problem, 'what it is given does not meet its input schema: ' || f.fault) as problem,
            coalesce(i.detail, jsonb_build_object('invalid', f.fault)) as detail, bpm_core.new_id() as command_id, a::bpm_core.moving as token
       from unnest(p_arriving) a
      cross join lateral (select b.task_type, b.destination_code, b.expressions -> 'inputs' as inputs, b.input_schema from bpm_core.workflow_task_binding b
                           where b.tenant_id = a.tenant_id and b.workflow_version_id = a.version_id and b.node_id = a.node_id offset 0) b
-      left join lateral (select d.id, d.max_attempts, to_jsonb(d) - '{tenant_id,created_by,created_at,updated_at}'::text[] as snapshot
+      left join lateral (select d.id, d.max_attempts, d.ordered, bpm_core.destination_profile(d) as snapshot
                            from bpm_core.destination d
                           where d.tenant_id = a.tenant_id and d.code = coalesce(b.destination_code, b.task_type) offset 0) d on true
+      left join lateral (select bpm_core.command_sequence(a.tenant_id, a.instance_id) as sequence_key where d.ordered offset 0) q on true
      cross join lateral bpm_core.token_variables(a.tenant_id, a.instance_id, a.scope_id) v
       left join lateral (select m.* from bpm_core.map_values(b.inputs, v.variables) m where b.inputs is not null offset 0) i on true
       left join lateral (select bpm_core.schema_fault(b.input_schema, coalesce(i.mapped, v.variables)) as fault
@@ -22441,9 +21869,9 @@ begin
   written as (
     insert into bpm_core.outbox (
       tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
-      payload, payload_hash, available_at, max_attempts, created_at)
+      payload, payload_hash, available_at, max_attempts, sequence_key, created_at)
     select s.tenant_id, bpm_core.new_id(), s.command_id, s.instance_id, s.token_id, s.node_id, s.task_type, s.destination_id, s.destination_code,
-           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, v_now
+           s.snapshot, s.payload, bpm_core.payload_hash(s.payload), bpm_core.now(), s.max_attempts, s.sequence_key, v_now
       from sending s
      where s.destination_id is not null and s.problem is null),
   noted as (
@@ -22465,7 +21893,8 @@ end
 $$;
 
 -- from 70_delivery/expire_commands.sql
--- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown; those that were being
+-- asked for are Unknown again.
 -- Returns:  integer, how many.
 -- Writes:   as move_commands.
 create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
@@ -22478,13 +21907,48 @@ set jit = off
 as $$
 declare
   v_moves bpm_core.command_move[] := array(
-    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', case o.state when 'Sending' then 'LeaseExpired' else 'ProbeLost' end), null, null, o.attempt, null)::bpm_core.command_move
       from unnest(p_commands) i(id)
      cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
-     where o.state = 'Sending' and o.lease_until <= p_now);
+     where o.state in ('Sending', 'Reconciling') and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves);
+end
+$$;
+
+-- from 70_delivery/fill_slots.sql
+-- Notes in the slots, and in a breaker that is tried, what was claimed under their locks.
+-- Writes:   destination_slot, destination_gate.
+create or replace function bpm_core.fill_slots(
+  p_tenant_id text, p_lane bpm_core.lane, p_commands bpm_core.claimed_command[], p_busy integer[], p_rated integer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_busy is not null then
+    update bpm_core.destination_slot s
+       set free_at = c.lease_until, command_id = c.command_id
+      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
+              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
+     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+  end if;
+  if p_rated is not null then
+    update bpm_core.destination_slot s
+       set free_at = p_now + p_lane.rate_period
+      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
+     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+  end if;
+  if p_lane.probing then
+    -- Should nobody report of it, the next is tried when its lease is over.
+    update bpm_core.destination_gate g
+       set state = 'HalfOpen', probe_at = p_commands[1].lease_until, updated_at = p_now
+     where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id;
+  end if;
 end
 $$;
 
@@ -22515,6 +21979,67 @@ begin
       jsonb_build_object('command_id', p_command.command_id, 'state', p_command.state, 'reconciled', v_last ->> 'outcome', 'receipt', p_command.receipt));
   end if;
   return v_last ->> 'state';
+end
+$$;
+
+-- from 70_delivery/first_sending_again.sql
+-- Enters the idempotency key of a sending again.
+-- Returns:  uuid, the command that the first call with this key wrote; p_new without a key or where this is the first.
+-- Raises:   BP409 the key was used for another request. BP422 the key has more than 200 characters.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.first_sending_again(p_tenant_id text, p_command_id uuid, p_reason text, p_key text, p_new uuid)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz := bpm_core.now();
+  v_hash bytea := sha256(convert_to(p_command_id || ' ' || p_reason, 'UTF8'));
+  r_key  record;
+begin
+  if p_key is null then
+    return p_new;
+  elsif length(p_key) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'An idempotency key has 1 to 200 characters.', jsonb_build_object('length', length(p_key)));
+  end if;
+  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, created_at, expires_at)
+  values (p_tenant_id, 'send_again', p_key, v_hash, jsonb_build_object('command_id', p_new), v_now, v_now + interval '90 days')
+  on conflict do nothing;
+  select k.request_hash, (k.response ->> 'command_id')::uuid as command_id into r_key
+    from bpm_core.idempotency_key k
+   where k.tenant_id = p_tenant_id and k.operation = 'send_again' and k.key = p_key;
+  if r_key.request_hash <> v_hash then
+    perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), jsonb_build_object('key', p_key));
+  end if;
+  return r_key.command_id;
+end
+$$;
+
+-- from 70_delivery/free_slots.sql
+-- Attempts that ended give their slots back.
+-- Writes:   destination_slot.
+create or replace function bpm_core.free_slots(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with held as materialized (
+    select o.tenant_id, o.destination_id, o.slot, o.command_id
+      from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     where o.slot is not null)
+  update bpm_core.destination_slot s
+     set free_at = least(s.free_at, bpm_core.now()), command_id = null
+    from held h
+   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
+     and s.command_id = h.command_id;
 end
 $$;
 
@@ -22552,6 +22077,141 @@ begin
       state := 'Failed';
       failure := case v_meaning when 'Refused' then 'DeliveryRefused' else 'KeyReused' end;
   end case;
+end
+$$;
+
+-- from 70_delivery/judge_destinations.sql
+-- What attempts say of their destinations: failures in a row open the breaker, an answer closes it. Healthy destinations are only read.
+-- Attempts told of together count as one row only if none was answered: in which order they ended is not known.
+-- A failure: nothing left, or nobody knows, or the receiver's error; not what was wrong with the one command (detail.local).
+-- Writes:   destination_gate. Locks: destination_gate, in order, last of all.
+create or replace function bpm_core.judge_destinations(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_told record;
+begin
+  for r_told in
+    with told as materialized (
+      select o.destination_id, bool_or(m.reported not in ('NotSent', 'Unknown', 'ReceiverError')) as answered, count(*)::integer as reports,
+             (array_agg(m.detail))[1] as last_error
+        from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
+        join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+       where m.reported is not null and m.detail -> 'local' is distinct from 'true'
+       group by o.destination_id)
+    select t.destination_id, t.answered, case when t.answered then 0 else t.reports end as failures,
+           case when not t.answered then t.last_error end as last_error
+      from told t
+      left join lateral (select g.state, g.failures from bpm_core.destination_gate g
+                          where g.tenant_id = p_tenant_id and g.destination_id = t.destination_id offset 0) g on true
+     where not t.answered or g.failures > 0 or g.state <> 'Closed'
+     order by t.destination_id
+  loop
+    perform bpm_core.turn_gate(p_tenant_id, r_told.destination_id, r_told.failures, r_told.answered, r_told.last_error);
+  end loop;
+end
+$$;
+
+-- from 70_delivery/judge_probe.sql
+-- What a receiver's answer to a probe means for the command. One that cannot be sent any more, or whose key the receiver may have forgotten, is
+-- never Pending because it is absent, but where absence is a proof.
+-- Returns:  state; arrived (null: it is proved that it never did); failure, the incident's code when the state is Failed.
+create or replace function bpm_core.judge_probe(
+  p_seen text, p_receipt jsonb, p_command bpm_core.outbox, p_now timestamptz,
+  out state bpm_core.command_state, out arrived boolean, out failure text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_profile jsonb := p_command.destination_snapshot;
+  v_left    boolean := p_command.attempt < p_command.max_attempts;
+begin
+  arrived := true;
+  state := 'Unknown';
+  if p_seen = 'Found' then
+    if v_profile ->> 'receipt_path' is null
+       or coalesce(jsonb_typeof(bpm_core.path_value(p_receipt, v_profile ->> 'receipt_path')), 'null') <> 'null' then
+      state := 'Sent';
+    end if;
+  elsif p_seen = 'Absent' and v_profile ->> 'absent_means' = 'Pending' then
+    arrived := null;
+    state := (case when v_left then 'Pending' else 'Failed' end)::bpm_core.command_state;
+    failure := case when not v_left then 'DeliveryExhausted' end;
+  elsif p_seen = 'Absent' and v_left and (v_profile ->> 'resend_allowed')::boolean
+        and bpm_core.resend_until(p_command.first_sent_at, v_profile) > p_now then
+    state := 'Pending';
+  end if;
+end
+$$;
+
+-- from 70_delivery/lease_commands.sql
+-- Leases picked, locked commands to a worker.
+-- Returns:  claimed_command[], in the order of p_commands.
+-- Writes:   outbox.
+create or replace function bpm_core.lease_commands(
+  p_tenant_id text, p_commands uuid[], p_slots integer[], p_worker text, p_lease interval, p_now timestamptz)
+returns bpm_core.claimed_command[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_claimed bpm_core.claimed_command[];
+begin
+  with leased as (
+    update bpm_core.outbox o
+       set state = 'Sending', attempt = o.attempt + 1, fencing_token = o.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval), review_at = null, probes = 0,
+           slot = p_slots[c.n]
+      from (select p_tenant_id as tenant_id, c.* from unnest(p_commands) with ordinality c(id, n) offset 0) c
+     where o.tenant_id = c.tenant_id and o.id = c.id
+    returning o.*, c.n)
+  select array_agg(row(l.available_at, l.id, l.command_id, l.attempt, l.fencing_token, l.lease_until, l.destination_code, l.destination_snapshot,
+                       l.task_type, p.business_key, w.process_instance_id, l.payload, encode(l.payload_hash, 'hex'))::bpm_core.claimed_command order by l.n)
+    into v_claimed
+    from leased l
+   cross join lateral (select w.tenant_id, w.process_instance_id from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p;
+  return coalesce(v_claimed, '{}');
+end
+$$;
+
+-- from 70_delivery/lock_slots.sql
+-- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Returns:  integer[], the slots.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+create or replace function bpm_core.lock_slots(
+  p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
+  if not found then
+    insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
+    select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
+    on conflict do nothing;
+  end if;
+  return array(
+    select s.slot
+      from bpm_core.destination_slot s
+     where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot <= p_bound and s.free_at <= p_now
+     order by s.slot
+     limit p_wanted
+       for no key update skip locked);
 end
 $$;
 
@@ -22630,11 +22290,63 @@ begin
 end
 $$;
 
+-- from 70_delivery/mark_probes.sql
+-- Says what receivers answered when they were asked for commands.
+-- p_items: [{"command_id", "fencing_token", "outcome", "receipt": {…}, "detail": {…}, "retry_after_seconds": n}], at most 1,000; outcome is
+--   Found (it arrived), Absent (the receiver does not know it), Unclear (anything else).
+-- Absent proves that it never arrived only where the profile says so (absent_means), and then it is sent; where keys are honoured it is sent, too.
+-- Returns:  one row per item: item (from 1), command_id, outcome (Sent, Pending, Failed, Unknown; LeaseLost, NotFound), state.
+-- Raises:   BP400 ill-formed items, BP403, BP429 too many. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event; when Failed incident, dead_letter.
+-- Locks:    workflow_instance.
+create or replace function bpm.mark_probes(p_items jsonb, p_tenant_id text default '')
+returns table (item integer, command_id uuid, outcome bpm.outcome, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_marks bpm_core.probe_mark[];
+  v_now   timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  v_marks := bpm_core.parse_probe_marks(p_items);
+  perform bpm_core.lock_instances(p_tenant_id, array(
+    select o.workflow_instance_id
+      from (select p_tenant_id as tenant_id, m.command_id from unnest(v_marks) m offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id));
+  v_now := bpm_core.now();
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
+               null, o.attempt, o.worker_id)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
+     order by o.id, m.item));
+  -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
+  return query
+  select m.item, m.command_id,
+         case when o.id is null then 'NotFound' when o.fencing_token = m.fencing_token and o.state <> 'Reconciling' and o.probes > 0
+              then o.state::text else 'LeaseLost' end::bpm.outcome,
+         o.state::text
+    from unnest(v_marks) m
+    left join lateral (select o.id, o.fencing_token, o.state, o.probes from bpm_core.outbox o
+                        where o.tenant_id = p_tenant_id and o.command_id = m.command_id offset 0) o on true
+   order by m.item;
+end
+$$;
+
 -- from 70_delivery/move_commands.sql
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
--- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
--- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- still knows our key, or the receiver to be asked where it can be; one that is Pending again although it may have been seen carries the time after
+-- which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event, destination_slot, destination_gate; when Failed incident, dead_letter.
 create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
 returns void
 language plpgsql volatile
@@ -22649,12 +22361,13 @@ begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
-           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
-           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral (select m.state = 'Unknown' and d.probe_url is not null and o.probes < d.max_attempts as ask) p),
   moved as (
     update bpm_core.outbox o
        set state         = m.state,
@@ -22665,6 +22378,7 @@ begin
            review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
                                 when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
                                   then v_now + m.delay end,
+           probe_at      = case when m.ask then v_now + m.delay end,
            receipt       = coalesce(m.receipt, o.receipt),
            last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
            ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
@@ -22688,7 +22402,27 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.free_slots(p_tenant_id, p_moves);
+  perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
+  perform bpm_core.judge_destinations(p_tenant_id, p_moves);
 end
+$$;
+
+-- from 70_delivery/open_lanes.sql
+-- The destinations of a tenant that may be sent to now, those behind p_after first, so that every one gets its turn. At most 200.
+-- Returns:  lane rows.
+create or replace function bpm_core.open_lanes(p_tenant_id text, p_kinds text[], p_after uuid, p_now timestamptz)
+returns setof bpm_core.lane
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select d.id, d.code, d.ordered, d.max_concurrent, d.rate_limit, d.rate_period, coalesce(g.state <> 'Closed', false)
+    from bpm_core.destination d
+    left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+   where d.tenant_id = p_tenant_id and (p_kinds is null or d.kind = any (p_kinds))
+     and (g.state is null or g.state = 'Closed' or g.probe_at <= p_now)
+   order by coalesce(d.id <= p_after, false), d.id
+   limit 200
 $$;
 
 -- from 70_delivery/parse_marks.sql
@@ -22731,6 +22465,44 @@ begin
 end
 $$;
 
+-- from 70_delivery/parse_probe_marks.sql
+-- Reads the items of mark_probes.
+-- Returns:  probe_mark[], item counts from 1.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.parse_probe_marks(p_items jsonb)
+returns bpm_core.probe_mark[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcomes constant text[] := array['Found', 'Absent', 'Unclear'];
+  v_bad      bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
+  end if;
+  return array(
+    select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome', nullif(i.item -> 'receipt', 'null'),
+               coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
+               case when (i.item ->> 'retry_after_seconds') is not null
+                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end)::bpm_core.probe_mark
+      from jsonb_array_elements(p_items) with ordinality i(item, n)
+     order by i.n);
+end
+$$;
+
 -- from 70_delivery/payload_hash.sql
 -- What freezes a payload: kept when the command is written, compared before every attempt.
 -- Returns:  bytea, sha256 of the payload's text in UTF-8.
@@ -22738,6 +22510,89 @@ create or replace function bpm_core.payload_hash(p_payload jsonb)
 returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_payload::text, 'UTF8')) $$;
+
+-- from 70_delivery/pick_commands.sql
+-- The picker of commands to one destination: what is due behind (p_from_at, p_from_id), oldest first.
+-- Never handed out: a command the receiver may have seen when its memory of our key could end within the lease (tick makes it Unknown), and
+-- one whose payload is not the one that was hashed (check_invariants shows it).
+-- Returns:  uuid[], locked, in order.
+-- Locks:    outbox, skip locked. Never an instance row.
+create or replace function bpm_core.pick_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select o.id
+      from bpm_core.outbox o
+     where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+       and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+       and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+       and o.payload_hash = bpm_core.payload_hash(o.payload)
+     order by o.available_at, o.id
+     limit p_limit
+       for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/pick_ordered_commands.sql
+-- The picker where commands of one key leave one after the other. Of what is due, those with one of their key before them, or with one under way or
+-- of unknown fate, are put to sleep, once each; the end of that one wakes them (wake_sequences).
+-- Two statements: the first takes the keys, so that no other claim can hand out another of them; the second sees what those who held them before did.
+-- Returns:  uuid[], locked, in order.
+-- Writes:   outbox. Locks: outbox, skip locked; the keys, tried.
+create or replace function bpm_core.pick_ordered_commands(
+  p_tenant_id text, p_destination_id uuid, p_from_at timestamptz, p_from_id uuid, p_limit integer, p_lease interval, p_now timestamptz)
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_found   uuid[];
+  v_blocked uuid[];
+  v_free    uuid[];
+begin
+  for i in 1 .. 20 loop
+    v_found := array(
+      select o.id
+        from bpm_core.outbox o
+       where o.state = 'Pending' and o.tenant_id = p_tenant_id and o.destination_id = p_destination_id
+         and o.available_at <= p_now and (o.available_at, o.id) > (p_from_at, p_from_id)
+         and (o.review_at is null or o.review_at > p_now + coalesce(p_lease, (o.destination_snapshot ->> 'lease')::interval))
+         and o.payload_hash = bpm_core.payload_hash(o.payload)
+         and (o.sequence_key is null or pg_try_advisory_xact_lock(hashtextextended(p_destination_id || ' ' || o.sequence_key, 70)))
+       order by o.available_at, o.id
+       limit greatest(p_limit, 50)
+         for no key update skip locked);
+    v_blocked := array(
+      select o.id
+        from unnest(v_found) f(id)
+       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+       where exists (
+         select
+           from bpm_core.outbox x
+          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
+            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+    update bpm_core.outbox o
+       set available_at = 'infinity'
+      from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
+     where o.tenant_id = b.tenant_id and o.id = b.id;
+    v_free := array(select f.id from unnest(v_found) with ordinality f(id, n) where f.id <> all (v_blocked) order by f.n limit p_limit);
+    exit when cardinality(v_free) > 0 or cardinality(v_found) = 0;
+  end loop;
+  return v_free;
+end
+$$;
 
 -- from 70_delivery/reconcile_command.sql
 -- A person, or a probe, says what became of a command whose delivery is Unknown: Sent, Failed, Resend (the same key again, where the receiver's
@@ -22835,8 +22690,57 @@ begin
 end
 $$;
 
+-- from 70_delivery/send_again.sql
+-- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
+-- Returns:  one row: command_id (the new one), again_of, is_new.
+-- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
+--           destination is gone. 55P03, 40P01: repeat the call.
+-- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+create or replace function bpm.send_again(
+  p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (command_id uuid, again_of uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_id    uuid := bpm_core.new_id();
+  v_first uuid;
+  r_old   bpm_core.outbox;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_why(p_reason);
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no command %s.', p_command_id), jsonb_build_object('command_id', p_command_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[r_old.workflow_instance_id]);
+  v_first := bpm_core.first_sending_again(p_tenant_id, p_command_id, p_reason, p_idempotency_key, v_id);
+  if v_first <> v_id then
+    return query select v_first, p_command_id, false;
+    return;
+  end if;
+  select o.* into r_old from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.command_id = p_command_id;
+  if r_old.state not in ('Sent', 'Failed') then
+    perform bpm_core.fail('BP409', format('Command %s is %s; only one that is Sent or Failed can be sent again.', p_command_id, r_old.state),
+      jsonb_build_object('command_id', p_command_id, 'state', r_old.state),
+      case when r_old.state in ('Unknown', 'Reconciling', 'Manual') then 'Say what became of it with bpm.reconcile_command first.' end);
+  end if;
+  perform bpm_core.write_again(r_old, v_id, v_actor, p_reason);
+  return query select v_id, p_command_id, true;
+end
+$$;
+
 -- from 70_delivery/tick_commands.sql
--- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
+-- for. Oldest first.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
@@ -22861,7 +22765,7 @@ begin
   v_found := array(
     select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
       from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+     where o.state in ('Sending', 'Reconciling') and o.tenant_id = p_tenant_id
        and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
      order by o.lease_until, o.id
      limit p_limit);
@@ -22921,6 +22825,170 @@ begin
      order by o.review_at
      limit 1);
   return v_result;
+end
+$$;
+
+-- from 70_delivery/turn_destination.sql
+-- Opens the breaker of a destination by hand, so that nothing is sent there until a person closes it again; or closes it, whoever opened it. What is
+-- under way ends as it would. The same call again changes nothing.
+-- p_state: Open or Closed.
+-- Returns:  one row: code, state.
+-- Raises:   BP403. BP404 no such destination. BP422 no such state, reason missing or over 4,000 characters.
+-- Writes:   destination_gate, audit_event. Locks: destination_gate.
+create or replace function bpm.turn_destination(p_code text, p_state text, p_reason text, p_actor text default null, p_tenant_id text default '')
+returns table (code text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_id    uuid;
+  r_gate  bpm_core.destination_gate;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(p_state not in ('Open', 'Closed'), true) then
+    perform bpm_core.fail('BP422', 'A destination is turned Open or Closed.', jsonb_build_object('state', p_state));
+  end if;
+  perform bpm_core.check_why(p_reason);
+  select d.id into v_id from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = p_code;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no destination %s.', p_code), jsonb_build_object('code', p_code));
+  end if;
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, v_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = v_id for no key update;
+  if r_gate.state::text <> p_state or (p_state = 'Open') <> (r_gate.held_by is not null) then
+    update bpm_core.destination_gate g
+       set state = p_state::bpm_core.breaker_state, failures = 0, openings = (p_state = 'Open')::integer,
+           opened_at = case when p_state = 'Open' then v_now end, probe_at = null, held_by = case when p_state = 'Open' then v_actor end,
+           reason = p_reason, updated_at = v_now
+     where g.tenant_id = p_tenant_id and g.destination_id = v_id;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'TurnDestination', 'destination', p_code, null, p_reason,
+      jsonb_build_object('from', r_gate.state, 'state', p_state));
+  end if;
+  return query select p_code, p_state;
+end
+$$;
+
+-- from 70_delivery/turn_gate.sql
+-- Counts failures of a destination (those after its last answer), and opens or closes its breaker. One that a person holds stays as it is.
+-- Writes:   destination_gate. Locks: destination_gate.
+create or replace function bpm_core.turn_gate(p_tenant_id text, p_destination_id uuid, p_failures integer, p_answered boolean, p_last_error jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now      timestamptz := bpm_core.now();
+  v_failures integer;
+  v_state    bpm_core.breaker_state;
+  v_openings integer;
+  r_gate     bpm_core.destination_gate;
+  r_profile  record;
+begin
+  insert into bpm_core.destination_gate (tenant_id, destination_id, updated_at) values (p_tenant_id, p_destination_id, v_now) on conflict do nothing;
+  select g.* into r_gate from bpm_core.destination_gate g where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id for no key update;
+  select d.breaker_threshold, d.breaker_delay into r_profile from bpm_core.destination d where d.tenant_id = p_tenant_id and d.id = p_destination_id;
+  v_failures := p_failures + case when p_answered then 0 else r_gate.failures end;
+  v_state := (case when r_gate.held_by is not null then 'Open'
+                  when r_gate.state = 'Closed' or p_answered
+                    then case when v_failures >= r_profile.breaker_threshold then 'Open' else 'Closed' end
+                  else 'Open' end)::bpm_core.breaker_state;
+  v_openings := case when v_state = 'Closed' then 0 when r_gate.state = v_state then r_gate.openings else r_gate.openings + 1 end;
+  update bpm_core.destination_gate g
+     set state = v_state, failures = v_failures, openings = v_openings, last_error = coalesce(p_last_error, g.last_error), updated_at = v_now,
+         opened_at = case when v_state = 'Open' then coalesce(g.opened_at, v_now) end,
+         reason = case when v_state = 'Open' then g.reason end,
+         probe_at = case when v_state = 'Closed' or g.held_by is not null then null
+                         when g.state = 'Open' then g.probe_at
+                         else v_now + least(r_profile.breaker_delay * power(2, least(v_openings - 1, 10)),
+                                            greatest(r_profile.breaker_delay, interval '10 minutes')) end
+   where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id;
+end
+$$;
+
+-- from 70_delivery/wake_sequences.sql
+-- Where commands that ended stood before others of their key, the next of each is due now.
+-- Locks before it looks: a claim that is just putting it to sleep is waited for; claims wait for nobody.
+-- Writes:   outbox.
+create or replace function bpm_core.wake_sequences(p_tenant_id text, p_ended uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys bpm_core.outbox[];
+  v_next uuid[];
+begin
+  v_keys := array(
+    select distinct on (o.destination_id, o.sequence_key) o::bpm_core.outbox
+      from (select p_tenant_id as tenant_id, e.id from unnest(p_ended) e(id) offset 0) e
+      join bpm_core.outbox o on o.tenant_id = e.tenant_id and o.id = e.id
+     where o.sequence_key is not null
+     order by o.destination_id, o.sequence_key);
+  if cardinality(v_keys) = 0 then
+    return;
+  end if;
+  v_next := array(
+    select x.id
+      from unnest(v_keys) k
+     cross join lateral (
+       select x.id
+         from bpm_core.outbox x
+        where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+        order by x.id
+        limit 1
+          for no key update) x);
+  update bpm_core.outbox o
+     set available_at = bpm_core.now()
+    from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
+   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+end
+$$;
+
+-- from 70_delivery/write_again.sql
+-- Writes the command that repeats another. The instance is locked.
+-- Raises:   BP422 the destination is gone.
+-- Writes:   outbox, history_event, audit_event.
+create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+begin
+  insert into bpm_core.outbox (
+    tenant_id, id, command_id, workflow_instance_id, token_id, node_id, task_type, destination_id, destination_code, destination_snapshot,
+    payload, payload_hash, available_at, max_attempts, sequence_key, again_of, created_at)
+  select p_old.tenant_id, bpm_core.new_id(), p_command_id, p_old.workflow_instance_id, p_old.token_id, p_old.node_id, p_old.task_type, d.id, d.code,
+         bpm_core.destination_profile(d), p_old.payload, p_old.payload_hash, v_now, d.max_attempts,
+         case when d.ordered then coalesce(p_old.sequence_key, bpm_core.command_sequence(p_old.tenant_id, p_old.workflow_instance_id)) end,
+         p_old.command_id, v_now
+    from bpm_core.destination d
+   where d.tenant_id = p_old.tenant_id and d.code = p_old.destination_code;
+  if not found then
+    perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
+  values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
+          jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
+  perform bpm_core.write_audit(p_old.tenant_id, p_actor, 'SendAgain', 'command', p_command_id::text, null, p_reason,
+    jsonb_build_object('again_of', p_old.command_id, 'was', p_old.state));
 end
 $$;
 
@@ -24375,6 +24443,54 @@ language sql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$ select 1, 1 $$;
 
+-- from 80_operation/attach_identity.sql
+-- Ties columns of ours to the table of the host application where they are at home, by a foreign key that is not yet validated: what is written from now on must be
+-- there; what is there already is told in the report, for the host to complete, and then validated (validate_identity).
+-- p_table, p_columns: tenant {tenant_id}; session_scope_link {session_id}, {channel,session_id}, {tenant_id,group_id}, … The tenant without a name is not
+-- asked for. p_host_table: schema.table; p_host_columns: in the same order, texts, unique together, granted to bpm_owner and the caller (select, references).
+-- Returns:  one row: identity (the constraint's name), is_new (false: the very same tie is there), missing (values that the host does not know yet).
+-- Raises:   BP400 not a table or column that can be tied. BP403. BP404 no such table. BP409 those columns are tied to something else. BP422 the host's columns cannot be
+--           referred to, and why, with what would help as the hint. BP503 one of the tables is locked by somebody else.
+-- Writes:   a constraint, audit_event. Locks: both tables, share row exclusive: writers wait until the end of the transaction.
+create or replace function bpm.attach_identity(
+  p_table text, p_columns text[], p_host_table text, p_host_columns text[], p_actor text default null, p_tenant_id text default '')
+returns table (identity text, is_new boolean, missing integer)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  v_tie   bpm_core.identity_tie;
+  r_fault record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_tie := bpm_core.check_tie(p_table, p_columns, p_host_columns);
+  v_tie.host_table := bpm_core.host_table(p_host_table);
+  is_new := not exists (select from bpm_core.identity_ties() t where t.identity = v_tie.identity);
+  if not is_new and not exists (select from bpm_core.identity_ties() t
+                                 where t.identity = v_tie.identity and t.columns = v_tie.columns and t.host_table = v_tie.host_table and t.host_columns = v_tie.host_columns) then
+    perform bpm_core.fail('BP409', format('%s is tied to something else.', v_tie.identity), jsonb_build_object('identity', v_tie.identity),
+      'See bpm.identity_report(); bpm.detach_identity unties it.');
+  end if;
+  select f.* into r_fault from bpm_core.host_columns_fault(v_tie.host_table, p_host_columns) f;
+  if r_fault.fault is not null then
+    perform bpm_core.fail('BP422', r_fault.fault, jsonb_build_object('table', v_tie.host_table::text, 'columns', p_host_columns), r_fault.hint);
+  end if;
+  if is_new then
+    perform bpm_core.tie_identity(v_tie);
+    perform bpm_core.write_audit(p_tenant_id, p_actor, 'AttachIdentity', 'identity', v_tie.identity, null, null,
+      jsonb_build_object('columns', v_tie.columns, 'host_table', v_tie.host_table::text, 'host_columns', p_host_columns));
+  end if;
+  identity := v_tie.identity;
+  missing := (bpm_core.missing_at_host(v_tie, 0)).missing;
+  return next;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/backlog_checks.sql
 -- ready(): what waits in one tenant: work nobody takes, time nobody keeps, and what only a person can mend. Warnings all.
 -- Returns:  health_check rows.
@@ -24388,6 +24504,7 @@ declare
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
   v_count bigint;
+  v_open  jsonb;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -24409,6 +24526,12 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
+    from bpm_core.destination_gate g
+   cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
+   where g.tenant_id = p_tenant_id and g.state <> 'Closed';
+  return next row('destinations', v_open = '[]', false,
+    jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -24517,7 +24640,7 @@ $$;
 -- from 80_operation/check_deletable.sql
 -- Locks a definition and asks whether it may be deleted.
 -- Raises:   BP400, BP404 as definition_of. BP409 not archived for a minute, or referred to.
--- Locks:    the definition row, for update.
+-- Locks:    the definition row.
 create or replace function bpm_core.check_deletable(p_tenant_id text, p_kind text, p_code text)
 returns void
 language plpgsql volatile
@@ -24528,10 +24651,10 @@ declare
   v_referrers  jsonb;
 begin
   case p_kind
-    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
   end case;
   select d.* into r_definition from bpm_core.definition_of(p_tenant_id, p_kind, p_code) d;
   if coalesce(r_definition.archived_at > bpm_core.now() - interval '1 minute', true) then
@@ -24589,6 +24712,33 @@ begin
   union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
+end
+$$;
+
+-- from 80_operation/check_tie.sql
+-- What of ours is to be tied: one of the tables and columns that name what is the host's.
+-- Returns:  identity_tie, without the host's table.
+-- Raises:   BP400.
+create or replace function bpm_core.check_tie(p_table text, p_columns text[], p_host_columns text[])
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_may text[] := case p_table when 'tenant' then array['tenant_id'] when 'session_scope_link' then array['tenant_id', 'channel', 'session_id', 'group_id'] end;
+begin
+  if v_may is null or coalesce(cardinality(p_columns), 0) = 0 or array_ndims(p_columns) <> 1 or not p_columns <@ v_may
+     or cardinality(p_columns) <> (select count(distinct c) from unnest(p_columns) c) then
+    perform bpm_core.fail('BP400', 'Only tenant (tenant_id) and session_scope_link (tenant_id, channel, session_id, group_id) can be tied, each column once.');
+  elsif p_table = 'session_scope_link' and p_columns = '{tenant_id}' then
+    perform bpm_core.fail('BP400', 'The tenants of sessions are those of tenant: tie that.');
+  elsif cardinality(p_host_columns) is distinct from cardinality(p_columns) or array_ndims(p_host_columns) <> 1 or array_position(p_host_columns, null) is not null
+        or cardinality(p_columns) <> (select count(distinct c) from unnest(p_host_columns) c) then
+    perform bpm_core.fail('BP400', 'The host''s columns must be as many, each once.');
+  end if;
+  return row('host_' || (select string_agg(c, '_' order by c collate "C") from unnest(p_columns) c), ('bpm_core.' || p_table)::regclass,
+             -- The tenant without a name is null there, and a null is not asked for.
+             array_replace(p_columns, 'tenant_id', 'host_id'), null, p_host_columns, false)::bpm_core.identity_tie;
 end
 $$;
 
@@ -24753,6 +24903,50 @@ begin
 end
 $$;
 
+-- from 80_operation/detach_identity.sql
+-- Unties columns of ours from the host's table. Nothing else changes on either side.
+-- Returns:  boolean, true.
+-- Raises:   BP403. BP404 no such tie. BP503 a table is locked.
+-- Writes:   drops the constraint; audit_event. Locks: both tables, for a moment.
+create or replace function bpm.detach_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  execute format('alter table %s drop constraint %I', r_tie.bound_table, r_tie.identity);
+  perform bpm_core.write_audit(p_tenant_id, p_actor, 'DetachIdentity', 'identity', r_tie.identity, null, null,
+    jsonb_build_object('columns', r_tie.columns, 'host_table', r_tie.host_table::text, 'host_columns', r_tie.host_columns));
+  return true;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/enter_identity.sql
+-- The door of what changes or reads foreign keys to the host's tables: for whoever installed the engine, and no tenant's affair.
+-- Raises:   BP403 not admin of the tenant without a name, or not a member of bpm_owner.
+create or replace function bpm_core.enter_identity(p_tenant_id text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' or not pg_has_role(bpm_core.caller(), 'bpm_owner', 'member') then
+    perform bpm_core.fail('BP403', 'Only who installed the engine (a member of bpm_owner, admin of the tenant without a name) ties it to tables of the host.', null,
+      'Leave p_tenant_id out, and call as the installer.');
+  end if;
+end
+$$;
+
 -- from 80_operation/events_awaited.sql
 -- The events a token waits for at its node: the node itself, the boundary events attached to it, what an event-based gateway leads to.
 -- Returns:  one row per event: node_id, kind.
@@ -24849,6 +25043,127 @@ as $$
        where s.xmin is not null or s.catalog_xmin is not null) h
    order by h.seconds desc nulls last, h.transactions desc
    limit 5
+$$;
+
+-- from 80_operation/host_columns_fault.sql
+-- Can a foreign key of ours lead to these columns of the host? They must be texts, unique together, in a permanent table, and ours to refer to: granted both to bpm_owner,
+-- who makes the key, and to the caller, who must not reach through it what is not his.
+-- Returns:  text, what is wrong; null when nothing is. hint: what the host could do about it.
+create or replace function bpm_core.host_columns_fault(p_table regclass, p_columns text[], out fault text, out hint text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+  r_bad  record;
+begin
+  select format('%I.%I', n.nspname, c.relname),
+         case when c.relkind not in ('r', 'p') or c.relpersistence <> 'p' or n.nspname ~ '^(bpm|bpm_core|pg_.*|information_schema)$' then 'is no permanent table of the host.' end
+    into v_name, fault
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table;
+  if fault is not null then
+    fault := format('%s %s', v_name, fault);
+    return;
+  end if;
+  select w.name, a.attnum, coalesce(nullif(y.typbasetype, 0), y.oid) as type, format_type(a.atttypid, a.atttypmod) as type_name, l.collisdeterministic into r_bad
+    from unnest(p_columns) w(name)
+    left join pg_attribute a on a.attrelid = p_table and a.attname = w.name and a.attnum > 0 and not a.attisdropped
+    left join pg_type y on y.oid = a.atttypid
+    left join pg_collation l on l.oid = a.attcollation
+   where a.attnum is null or coalesce(nullif(y.typbasetype, 0), y.oid) not in ('text'::regtype, 'varchar'::regtype) or not l.collisdeterministic
+   limit 1;
+  if r_bad.name is not null then
+    fault := case when r_bad.attnum is null then format('%s has no column %I.', v_name, r_bad.name)
+                  when r_bad.type in ('text'::regtype, 'varchar'::regtype) then format('%s.%I compares by a collation that is not deterministic.', v_name, r_bad.name)
+                  else format('%s.%I is %s, not a text.', v_name, r_bad.name, r_bad.type_name) end;
+    hint := case when r_bad.attnum is not null then format('alter table %s add column %I text generated always as (%I::text) stored unique;', v_name, r_bad.name || '_text', r_bad.name) end;
+    return;
+  end if;
+  if not bpm_core.is_unique_together(p_table, p_columns) then
+    fault := format('(%s) of %s is not unique.', (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name);
+    hint := format('alter table %s add unique (%s);', v_name, (select string_agg(format('%I', w), ', ') from unnest(p_columns) w));
+    return;
+  end if;
+  select string_agg(format('grant usage on schema %1$I to %2$I; grant select (%3$s), references (%3$s) on %4$s to %2$I;',
+           (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table), m.role,
+           (select string_agg(format('%I', w), ', ') from unnest(p_columns) w), v_name), ' ')
+    into hint
+    from (values ('bpm_owner'::name), (bpm_core.caller()::name)) m(role)
+   where not bpm_core.may_refer(m.role, p_table, p_columns);
+  fault := case when hint is not null then format('%s may not be referred to.', v_name) end;
+end
+$$;
+
+-- from 80_operation/host_table.sql
+-- The table a caller means, "schema.table" as SQL spells it. Looked up in the catalog by its names, so that it matters to nobody what the search path and the rights are.
+-- Returns:  regclass.
+-- Raises:   BP404 there is none, or the text is no such name.
+create or replace function bpm_core.host_table(p_name text)
+returns regclass
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+  v_table regclass;
+begin
+  begin
+    v_names := parse_ident(p_name);
+  exception
+    when invalid_parameter_value then null;
+  end;
+  select c.oid::regclass into v_table
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname = v_names[1] and c.relname = v_names[2] and cardinality(v_names) = 2;
+  if v_table is null then
+    perform bpm_core.fail('BP404', format('There is no table %s.', left(coalesce(p_name, 'null'), 200)), null, 'Write schema.table, in quotes where SQL needs them.');
+  end if;
+  return v_table;
+end
+$$;
+
+-- from 80_operation/identity_report.sql
+-- What is tied to tables of the host (attach_identity), and which values have no row there: what the host has to complete before the tie can be validated.
+-- p_limit: how many of the values are named.
+-- Returns:  one row per tie: identity, bound_table, columns, host_table, host_columns, is_valid, missing (different values; 100,001: more than 100,000), samples (jsonb
+--           array of arrays, in order of columns).
+-- Raises:   BP403. BP422 limit (0..1,000); row level security of the host hides rows.
+create or replace function bpm.identity_report(p_limit integer default 20, p_tenant_id text default '')
+returns table (identity text, bound_table text, columns text[], host_table text, host_columns text[], is_valid boolean, missing integer, samples jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  if p_limit is null or p_limit not between 0 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 0 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select t.identity, t.bound_table::text, array_replace(t.columns, 'host_id', 'tenant_id'), t.host_table::text, t.host_columns, t.is_valid, m.missing, m.samples
+    from bpm_core.identity_ties() t
+   cross join lateral bpm_core.missing_at_host(t, p_limit) m
+   order by t.identity;
+end
+$$;
+
+-- from 80_operation/identity_ties.sql
+-- The foreign keys that tie columns of ours to tables of the host.
+-- Returns:  setof identity_tie.
+create or replace function bpm_core.identity_ties()
+returns setof bpm_core.identity_tie
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select k.conname::text, k.conrelid::regclass, c.names, k.confrelid::regclass, h.names, k.convalidated
+    from pg_constraint k
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.conkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum) c
+   cross join lateral (select array_agg(a.attname::text order by u.n) as names
+                         from unnest(k.confkey) with ordinality u(attnum, n) join pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.attnum) h
+   where k.contype = 'f' and k.conrelid in ('bpm_core.tenant'::regclass, 'bpm_core.session_scope_link'::regclass) and starts_with(k.conname, 'host_')
+     and k.conparentid = 0
+   order by 1
 $$;
 
 -- from 80_operation/invariant_i_01.sql
@@ -25333,7 +25648,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_16.sql
--- I-16: one approval per step visit, decided once, in effect exactly once, by the votes it takes; no task before approval. A token that rests at such a step has a
+-- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
@@ -25370,8 +25685,6 @@ as $$
                          and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
-  union all
-  select v from bpm_core.uneven_votes(p_tenant_id) v
   union all
   select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
     from bpm_core.task_instance t
@@ -25595,7 +25908,7 @@ $$;
 
 -- from 80_operation/invariant_i_23.sql
 -- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
--- still knows the key, or by a person. command_id and payload never change.
+-- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -25638,6 +25951,14 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', p_tenant_id, 'sequence', q.sequence_key, 'two of one sequence are under way',
+           jsonb_build_object('destination', q.destination_code, 'commands', q.commands))
+    from (select o.destination_code, o.sequence_key, jsonb_agg(o.command_id) as commands
+            from bpm_core.outbox o
+           where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+           group by o.destination_code, o.sequence_key
+          having count(*) > 1) q
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -25822,6 +26143,44 @@ as $$
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
 $$;
 
+-- from 80_operation/is_unique_together.sql
+-- Are these columns, and no others, the key of a unique index a foreign key can lead to?
+-- Returns:  boolean.
+create or replace function bpm_core.is_unique_together(p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (
+    select
+      from pg_index i
+     where i.indrelid = p_table and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+       and array(select a.attname::text
+                   from unnest(i.indkey::int2[]) with ordinality k(attnum, n)
+                   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+                  where k.n <= i.indnkeyatts
+                  order by 1) = array(select w from unnest(p_columns) w order by 1))
+$$;
+
+-- from 80_operation/known_tie.sql
+-- A tie to a table of the host, by its name.
+-- Returns:  identity_tie. Raises: BP404.
+create or replace function bpm_core.known_tie(p_identity text)
+returns bpm_core.identity_tie
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  r_tie bpm_core.identity_tie;
+begin
+  select t.* into r_tie from bpm_core.identity_ties() t where t.identity = p_identity;
+  if r_tie.identity is null then
+    perform bpm_core.fail('BP404', format('There is no identity %L tied to the host.', left(p_identity, 200)), null, 'bpm.identity_report() lists them.');
+  end if;
+  return r_tie;
+end
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -25846,9 +26205,26 @@ exception
 end
 $$;
 
+-- from 80_operation/may_refer.sql
+-- May this role make a foreign key to these columns, and read them?
+-- Returns:  boolean.
+create or replace function bpm_core.may_refer(p_role name, p_table regclass, p_columns text[])
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select has_schema_privilege(p_role, c.relnamespace, 'usage')
+         and not exists (
+           select
+             from unnest(p_columns) w(name)
+            where not has_column_privilege(p_role, p_table, w.name, 'references') or not has_column_privilege(p_role, p_table, w.name, 'select'))
+    from pg_class c
+   where c.oid = p_table
+$$;
+
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -25882,6 +26258,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'destinations', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
+      'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -25890,6 +26269,37 @@ begin
     'dead_letters', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.dead_letter d where d.state = 'Open' and d.tenant_id = p_tenant_id limit v_cap) c)),
     'rows', case when p_tenant_id = '' then bpm_core.size_estimates() end));
+end
+$$;
+
+-- from 80_operation/missing_at_host.sql
+-- The values of a tie to the host that have no row there. Dynamic, but nothing in it comes from a caller: names are those of the catalog, quoted.
+-- p_limit: how many samples.
+-- Returns:  missing: how many different ones, at most 100,001; samples: jsonb array of arrays, in order of the columns.
+-- Raises:   BP422 row level security of the host hides rows: what looks missing might be there.
+create or replace function bpm_core.missing_at_host(p_key bpm_core.identity_tie, p_limit integer, out missing integer, out samples jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if row_security_active(p_key.host_table) then
+    perform bpm_core.fail('BP422', format('Row level security hides rows of %s from bpm_owner.', p_key.host_table), null, 'Give bpm_owner a policy that lets it see all rows.');
+  end if;
+  execute format(
+    'select count(*), coalesce(jsonb_agg(m.told order by m.told) filter (where m.n <= $1), ''[]'') from ('
+    'select jsonb_build_array(%1$s) as told, row_number() over () as n from (select distinct %1$s from %2$s l '
+    'where %3$s and not exists (select from %4$s h where %5$s) limit 100001) l) m',
+    (select string_agg(format('l.%I', c.name), ', ' order by c.n) from unnest(p_key.columns) with ordinality c(name, n)),
+    p_key.bound_table,
+    (select string_agg(format('l.%I is not null', c.name), ' and ') from unnest(p_key.columns) c(name)),
+    p_key.host_table,
+    -- Compared by the collation of the host's column, as the foreign key does.
+    (select string_agg(format('h.%I = l.%I collate %I.%I', a.attname, c.name, n.nspname, l.collname), ' and ')
+       from unnest(p_key.columns, p_key.host_columns) c(name, host_name)
+       join pg_attribute a on a.attrelid = p_key.host_table and a.attname = c.host_name
+       join pg_collation l on l.oid = a.attcollation
+       join pg_namespace n on n.oid = l.collnamespace))
+    into missing, samples using p_limit;
 end
 $$;
 
@@ -26488,7 +26898,7 @@ end
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -26521,9 +26931,6 @@ begin
     positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
-  next_due_at := least(next_due_at, v_tick.next_due_at);
-  done := done || jsonb_build_object('decisions', v_tick.done);
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
@@ -26561,33 +26968,21 @@ begin
 end
 $$;
 
--- from 80_operation/uneven_votes.sql
--- I-16, of the votes: each person once, and enough of them exactly when it is decided so.
-create or replace function bpm_core.uneven_votes(p_tenant_id text)
-returns setof bpm_core.violation
-language sql stable
+-- from 80_operation/tie_identity.sql
+-- Makes the foreign key of a tie, not validated. Names come from the catalog and are quoted: the tables as regclass, the columns checked to be there.
+-- Writes:   a constraint.
+create or replace function bpm_core.tie_identity(p_tie bpm_core.identity_tie)
+returns void
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
-  select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
-           jsonb_build_object('status', a.status, 'required', a.required_approvals, 'for', v.votes_for, 'against', v.votes_against, 'decided_by', a.decided_by))
-    from bpm_core.approval_record a
-   cross join lateral (
-     select count(*) filter (where v.vote = 'Approve') as votes_for, count(*) filter (where v.vote = 'Reject') as votes_against, max(v.at) as last_at,
-            coalesce(bool_or(v.actor = a.decided_by and v.vote = case a.status when 'Approved' then 'Approve' else 'Reject' end), false) as has_decider,
-            coalesce(bool_or(v.actor = any (a.excluded_actors)
-                             or v.actor <> all (a.approvers) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger
-       from bpm_core.approval_vote v
-      where v.tenant_id = a.tenant_id and v.approval_id = a.id) v
-   cross join lateral (values
-     ('approved, but not by the number it takes', a.status = 'Approved' and v.votes_for <> a.required_approvals),
-     ('enough have approved, but it is not approved', a.status in ('Pending', 'Rejected', 'Expired') and v.votes_for >= a.required_approvals),
-     ('approved against a veto', a.status = 'Approved' and a.veto and v.votes_against > 0),
-     ('one refused, but it is not', a.status = 'Pending' and a.veto and v.votes_against > 0),
-     ('decided by somebody who did not vote so', a.status in ('Approved', 'Rejected') and not v.has_decider),
-     ('a vote after the decision', v.last_at > a.decided_at),
-     ('a vote of somebody who may not', v.has_stranger),
-     ('expired before its time', a.status = 'Expired' and coalesce(a.expires_at > a.decided_at, true))) x(rule, broken)
-   where a.tenant_id = p_tenant_id and x.broken
+begin
+  execute format('alter table %s add constraint %I foreign key (%s) references %s (%s) not valid',
+    p_tie.bound_table, p_tie.identity, (select string_agg(format('%I', c.name), ', ' order by c.n) from unnest(p_tie.columns) with ordinality c(name, n)),
+    p_tie.host_table, (select string_agg(format('%I', a.attname), ', ' order by c.n)
+                         from unnest(p_tie.host_columns) with ordinality c(name, n)
+                         join pg_attribute a on a.attrelid = p_tie.host_table and a.attname = c.name));
+end
 $$;
 
 -- from 80_operation/unmet_starts.sql
@@ -26746,7 +27141,7 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql
@@ -26844,6 +27239,46 @@ begin
     from bpm_core.horizon_holders() h
    where h.seconds > 60 or h.seconds is null or h.transactions > 100000;
   return next row('vacuum_horizon', coalesce(v_worst, 0) < 600, false, jsonb_build_object('holders', v_holders))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/validate_identity.sql
+-- Validates a tie to the host's table: from then on every row of ours is known there, and the planner may rely on it.
+-- Returns:  boolean: true; false: it was valid before.
+-- Raises:   BP403. BP404 no such tie. BP409 values are missing at the host (detail: how many, some of them); complete them there first. BP503 a table is locked.
+-- Writes:   the constraint, audit_event. Locks: our table, share update exclusive: readers and writers go on.
+create or replace function bpm.validate_identity(p_identity text, p_actor text default null, p_tenant_id text default '')
+returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+declare
+  r_tie     bpm_core.identity_tie;
+  r_missing record;
+begin
+  perform bpm_core.enter_identity(p_tenant_id);
+  p_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_tie := bpm_core.known_tie(p_identity);
+  if r_tie.is_valid then
+    return false;
+  end if;
+  select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+  if r_missing.missing = 0 then
+    begin
+      execute format('alter table %s validate constraint %I', r_tie.bound_table, r_tie.identity);
+      perform bpm_core.write_audit(p_tenant_id, p_actor, 'ValidateIdentity', 'identity', r_tie.identity);
+      return true;
+    exception
+      when foreign_key_violation then  -- taken away since we looked
+        select m.* into r_missing from bpm_core.missing_at_host(r_tie, 20) m;
+    end;
+  end if;
+  perform bpm_core.fail('BP409', format('%s values of %s are not in %s.', r_missing.missing, r_tie.identity, r_tie.host_table),
+    jsonb_build_object('missing', r_missing.missing, 'samples', r_missing.samples), 'The host completes them; see bpm.identity_report().');
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
 end
 $$;
 
@@ -26974,7 +27409,7 @@ select h.tenant_id,
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
          when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
                          'ConditionMet', 'SubscriptionClosed') then 'message'
-         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated') then 'decision'
+         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
          when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
@@ -27168,6 +27603,19 @@ select d.tenant_id,
   join bpm_core.role_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.role_version is 'Who owns workflows, one row per version.';
+
+create or replace view bpm.session_link with (security_barrier) as
+select l.tenant_id,
+       l.id as link_id,
+       l.channel,
+       l.session_id,
+       l.group_id,
+       l.display_name,
+       l.created_at,
+       l.updated_at
+  from bpm_core.session_scope_link l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.session_link is 'Which tenant a session of the host application belongs to.';
 
 -- from 40_flow/views.sql
 -- How it stands, for looking at. Filtered by the caller's tenants once per query (an InitPlan). Joins are outer and on whole keys, so
@@ -27388,10 +27836,7 @@ select t.tenant_id,
        t.due_at,
        t.follow_up_at,
        t.candidate_users,
-       t.headers,
-       t.owner,
-       t.delegation,
-       t.delegates
+       t.headers
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -27494,17 +27939,6 @@ select r.tenant_id,
  where r.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
 
-create or replace view bpm.task_comment with (security_barrier) as
-select c.tenant_id,
-       c.id as comment_id,
-       c.task_instance_id as task_id,
-       c.author,
-       c.said,
-       c.created_at
-  from bpm_core.task_comment c
- where c.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.task_comment is 'What people say about user tasks.';
-
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -27525,19 +27959,7 @@ select a.tenant_id,
        a.note,
        a.required_approvals,
        a.expires_at,
-       a.created_at,
-       a.approvers,
-       a.veto,
-       a.exclude || a.excluded_actors as excluded,
-       a.escalate_to,
-       a.escalated_at,
-       a.reminded,
-       (select count(*)::integer
-          from bpm_core.approval_vote v
-         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
-       (select count(*)::integer
-          from bpm_core.approval_vote v
-         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Reject') as rejections
+       a.created_at
   from bpm_core.approval_record a
   left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -27545,18 +27967,6 @@ select a.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id
  where a.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval is 'Decisions asked for: Pending until bpm.decide_approval, then Approved or Rejected; Expired; Cancelled when the step was left. effect Applied: the decision has had its consequence.';
-
-create or replace view bpm.approval_vote with (security_barrier) as
-select v.tenant_id,
-       v.approval_id,
-       v.actor,
-       v.vote,
-       v.note,
-       v.at,
-       v.evidence_ids
-  from bpm_core.approval_vote v
- where v.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
 
 -- from 70_delivery/views.sql
 -- What leaves, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -27580,6 +27990,9 @@ select o.tenant_id,
        o.lease_until,
        o.first_sent_at,
        case when o.state = 'Unknown' then o.review_at end as sent_again_at,
+       o.probe_at as asked_at,
+       o.sequence_key,
+       o.again_of,
        o.payload,
        encode(o.payload_hash, 'hex') as payload_hash,
        o.receipt,
@@ -27592,7 +28005,69 @@ select o.tenant_id,
   left join bpm_core.workflow_node n
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = o.node_id
  where o.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; null: only bpm.reconcile_command moves it. first_sent_at null: the receiver cannot have seen it.';
+comment on view bpm.command is 'Commands to the outside: Pending, Sending, Sent, Failed, Unknown (nobody knows whether it arrived), Manual (a person has it), Cancelled. sent_again_at: an Unknown one is sent again by itself then; asked_at: the receiver is asked for it then; both null: only bpm.reconcile_command moves it. available_at infinity: one of its sequence is before it. first_sent_at null: the receiver cannot have seen it.';
+
+create or replace view bpm.unknown_command with (security_barrier) as
+select o.tenant_id,
+       o.command_id,
+       o.workflow_instance_id,
+       o.node_id,
+       o.destination_code,
+       o.state::text as state,
+       o.attempt,
+       coalesce(o.last_error ->> 'error', o.last_error ->> 'reason', o.last_error ->> 'outcome', 'nobody reported') as reason,
+       o.last_error as detail,
+       case when o.state = 'Manual' then 'a person'
+            when o.state = 'Reconciling' then 'the receiver is being asked'
+            when o.probe_at is not null then 'the receiver is asked'
+            when o.review_at is not null then 'it is sent again'
+            else 'a person' end as next_step,
+       coalesce(o.probe_at, o.review_at) as next_at,
+       case when o.state <> 'Unknown' or o.probe_at is not null or o.review_at is not null then null
+            when not (o.destination_snapshot ->> 'resend_allowed')::boolean then 'the receiver does not honour keys'
+            when o.attempt >= o.max_attempts then 'no attempt is left'
+            else 'the receiver may have forgotten the key' end as why_not_again,
+       o.first_sent_at
+  from bpm_core.outbox o
+ where o.state in ('Unknown', 'Reconciling', 'Manual') and o.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.unknown_command is 'Commands of which nobody knows whether they arrived: why, and what happens next. Where next_step is a person, bpm.reconcile_command moves them.';
+
+create or replace view bpm.destination with (security_barrier) as
+select d.tenant_id,
+       d.code,
+       d.kind,
+       d.config,
+       d.secret_ref,
+       coalesce(g.state::text, 'Closed') as state,
+       coalesce(g.failures, 0) as failures,
+       g.opened_at,
+       g.probe_at,
+       g.held_by,
+       g.reason,
+       g.last_error,
+       d.key_header,
+       d.key_retention,
+       d.conflict_means,
+       d.resend_allowed,
+       d.server_error_safe,
+       d.receipt_path,
+       d.probe_url,
+       d.absent_means,
+       d.ordered,
+       d.max_attempts,
+       d.backoff,
+       d.backoff_cap,
+       d.lease,
+       d.max_concurrent,
+       d.rate_limit,
+       d.rate_period,
+       d.breaker_threshold,
+       d.breaker_delay,
+       d.updated_at
+  from bpm_core.destination d
+  left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
+ where d.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -27776,10 +28251,7 @@ values
   ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
-  ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
-  ('list_approvals', true, true, true),
-  ('list_user_tasks', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
   ('plan_migration', true, true, true),
@@ -27794,6 +28266,7 @@ values
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
+  ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
   ('close_case', false, true, true),
@@ -27804,7 +28277,9 @@ values
   ('extend_leases', false, true, false),
   ('fail_task', false, true, false),
   ('fail_tasks', false, true, false),
+  ('link_session', false, true, true),
   ('mark_commands', false, true, false),
+  ('mark_probes', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
@@ -27813,37 +28288,37 @@ values
   ('throw_error', false, true, false),
   ('tick', false, true, true),
   -- people: user tasks, decisions, repair
-  ('assign_user_task', false, false, true),
   ('cancel_process', false, false, true),
   ('claim_user_task', false, false, true),
-  ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
-  ('delegate_user_task', false, false, true),
   ('discard_dead_letter', false, false, true),
   ('migrate_process', false, false, true),
   ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
-  ('resolve_user_task', false, false, true),
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
-  ('set_user_task', false, false, true),
+  ('send_again', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
+  ('turn_destination', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('archive_definition', false, false, false),
+  ('attach_identity', false, false, false),
   ('create_tenant', false, false, false),
   ('delete_definition', false, false, false),
   ('delete_routing_rule', false, false, false),
   ('deploy_bpmn', false, false, false),
   ('deprecate_process', false, false, false),
+  ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
+  ('identity_report', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
@@ -27856,6 +28331,7 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';
 

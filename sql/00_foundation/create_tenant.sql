@@ -1,6 +1,6 @@
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
--- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name.
+-- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
 create or replace function bpm.create_tenant(p_name text, p_new_tenant_id text, p_actor text default null, p_tenant_id text default '')
 returns text
@@ -24,5 +24,9 @@ begin
   on conflict do nothing;
   perform bpm_core.write_audit('', bpm_core.acting_as('', p_actor), 'CreateTenant', 'tenant', p_new_tenant_id);
   return p_new_tenant_id;
+exception
+  when foreign_key_violation then
+    perform bpm_core.fail('BP409', format('The host application does not know tenant %L.', p_new_tenant_id), jsonb_build_object('tenant_id', p_new_tenant_id),
+      'It comes first there: see bpm.identity_report().');
 end
 $$;

@@ -20,9 +20,11 @@ create table bpm_core.tenant (
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  host_id    text collate "C" generated always as (nullif(tenant_id, '')) stored
 );
 comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+comment on column bpm_core.tenant.host_id is 'The tenant as the host application knows it, for attach_identity; null: it knows nothing of the tenant without a name.';
 
 create table bpm_core.tenant_grant (
   role_name      text collate "C" not null,

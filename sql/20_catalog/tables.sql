@@ -296,7 +296,7 @@ create table bpm_core.destination (
   tenant_id          text collate "C" not null default '',
   id                 uuid not null,
   code               text collate "C" not null,
-  kind               text not null check (kind in ('http')),
+  kind               text not null check (kind ~ '^[a-z][a-z0-9_.-]{0,49}$'),
   secret_ref         text,
   config             jsonb not null default '{}' check (jsonb_typeof(config) = 'object'),
   key_header         text not null default 'Idempotency-Key',
@@ -310,6 +310,13 @@ create table bpm_core.destination (
   backoff_cap        interval not null default interval '5 minutes',
   lease              interval not null default interval '60 seconds',
   ordered            boolean not null default false,
+  probe_url          text,
+  absent_means       text not null default 'Unknown' check (absent_means in ('Unknown', 'Pending')),
+  max_concurrent     integer check (max_concurrent between 1 and 1000),
+  rate_limit         integer check (rate_limit between 1 and 1000),
+  rate_period        interval not null default interval '1 second',
+  breaker_threshold  integer default 20 check (breaker_threshold between 1 and 1000),
+  breaker_delay      interval not null default interval '10 seconds',
   created_by         text not null,
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
@@ -319,7 +326,31 @@ create table bpm_core.destination (
 comment on table bpm_core.destination is 'Where commands go and how the receiver behaves (its profile). Never a token or a password: secret_ref names where the driver finds it.';
 comment on column bpm_core.destination.conflict_means is 'What HTTP 409 from this receiver says of our key: already done (Sent), in progress (Pending), or reused with another payload (Failed).';
 comment on column bpm_core.destination.resend_allowed is 'The receiver honours the key: an Unknown command may be sent again within key_retention.';
+comment on column bpm_core.destination.ordered is 'Commands of one business key (without one: of one process instance) leave one after the other: the next waits until the one before has ended.';
+comment on column bpm_core.destination.probe_url is 'Where to ask whether a command arrived, {command_id} in it. Null: nowhere.';
+comment on column bpm_core.destination.absent_means is 'What 404 to a probe proves: that the command never arrived and never will (Pending: it is sent), or nothing (Unknown).';
+comment on column bpm_core.destination.max_concurrent is 'At most so many commands under a lease at once. This, the rate and the breaker hold as they are now, also for commands written before.';
+comment on column bpm_core.destination.rate_limit is 'At most so many claims in any span of rate_period.';
+comment on column bpm_core.destination.breaker_threshold is 'After so many failures in a row nothing is sent for breaker_delay, then one command to see. Null: never.';
 comment on column bpm_core.destination.server_error_safe is '500, 502 and 504 from this receiver mean that nothing was stored.';
+
+create table bpm_core.session_scope_link (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  channel      text collate "C" not null check (length(channel) between 1 and 200),
+  session_id   text collate "C" not null check (length(session_id) between 1 and 300),
+  group_id     text collate "C" check (length(group_id) between 1 and 300),
+  display_name text check (length(display_name) <= 300),
+  created_at   timestamptz not null,
+  updated_at   timestamptz not null,
+  host_id      text collate "C" generated always as (nullif(tenant_id, '')) stored,
+  primary key (tenant_id, id),
+  unique (session_id, channel, tenant_id),
+  foreign key (tenant_id) references bpm_core.tenant
+);
+comment on table bpm_core.session_scope_link is 'Which tenant a session of the host application (a chat, a mailbox, a shop) belongs to. Who people are stays the host''s business: attach_identity ties these columns to its tables.';
+comment on column bpm_core.session_scope_link.display_name is 'A snapshot, for people who look at it.';
+comment on column bpm_core.session_scope_link.host_id is 'The tenant as the host knows it; null: the tenant without a name.';
 
 -- Working types of reader and compiler: arrays of these, no temporary tables, so that a file can be checked by a read-only caller.
 

@@ -113,3 +113,16 @@ select d.tenant_id,
   join bpm_core.role_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.role_version is 'Who owns workflows, one row per version.';
+
+create or replace view bpm.session_link with (security_barrier) as
+select l.tenant_id,
+       l.id as link_id,
+       l.channel,
+       l.session_id,
+       l.group_id,
+       l.display_name,
+       l.created_at,
+       l.updated_at
+  from bpm_core.session_scope_link l
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.session_link is 'Which tenant a session of the host application belongs to.';

@@ -10,7 +10,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now       timestamptz := bpm_core.now();
+  v_cancelled uuid[];
 begin
   with unsent as materialized (
     select o.tenant_id, o.id
@@ -22,10 +23,13 @@ begin
        set state = 'Cancelled', ended_at = v_now
       from unsent u
      where o.tenant_id = u.tenant_id and o.id = u.id
-    returning o.tenant_id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
-         jsonb_build_object('command', c.command_id)
-    from cancelled c;
+    returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'CommandCancelled', c.token_id, c.node_id, 'Pending', 'Cancelled',
+           jsonb_build_object('command', c.command_id)
+      from cancelled c)
+  select array_agg(c.id) into v_cancelled from cancelled c;
+  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
 end
 $$;

@@ -1,4 +1,5 @@
--- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown.
+-- Under the locks of their instances: of these commands, those whose lease ran out while Sending become Unknown; those that were being
+-- asked for are Unknown again.
 -- Returns:  integer, how many.
 -- Writes:   as move_commands.
 create or replace function bpm_core.expire_commands(p_tenant_id text, p_commands uuid[], p_now timestamptz)
@@ -11,10 +12,10 @@ set jit = off
 as $$
 declare
   v_moves bpm_core.command_move[] := array(
-    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', 'LeaseExpired'), null, null, o.attempt, null)::bpm_core.command_move
+    select row(o.id, 'Unknown', true, null, null, null, jsonb_build_object('error', case o.state when 'Sending' then 'LeaseExpired' else 'ProbeLost' end), null, null, o.attempt, null)::bpm_core.command_move
       from unnest(p_commands) i(id)
      cross join lateral (select o.id, o.state, o.lease_until, o.attempt from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = i.id offset 0) o
-     where o.state = 'Sending' and o.lease_until <= p_now);
+     where o.state in ('Sending', 'Reconciling') and o.lease_until <= p_now);
 begin
   perform bpm_core.move_commands(p_tenant_id, v_moves);
   return cardinality(v_moves);

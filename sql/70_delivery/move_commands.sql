@@ -1,7 +1,8 @@
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
--- still knows our key; one that is Pending again although it may have been seen carries the time after which it must not be sent.
--- Writes:   outbox, delivery_attempt, history_event; when Failed incident, dead_letter.
+-- still knows our key, or the receiver to be asked where it can be; one that is Pending again although it may have been seen carries the time after
+-- which it must not be sent.
+-- Writes:   outbox, delivery_attempt, history_event, destination_slot, destination_gate; when Failed incident, dead_letter.
 create or replace function bpm_core.move_commands(p_tenant_id text, p_moves bpm_core.command_move[])
 returns void
 language plpgsql volatile
@@ -16,12 +17,13 @@ begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
-           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) else o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, o.attempt)) as delay,
-           d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
+           case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
+           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d),
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral (select m.state = 'Unknown' and d.probe_url is not null and o.probes < d.max_attempts as ask) p),
   moved as (
     update bpm_core.outbox o
        set state         = m.state,
@@ -32,6 +34,7 @@ begin
            review_at     = case when m.state = 'Pending' then m.first_sent_at + m.key_retention
                                 when m.state = 'Unknown' and m.resend and m.first_sent_at + m.key_retention > v_now + m.delay + m.lease
                                   then v_now + m.delay end,
+           probe_at      = case when m.ask then v_now + m.delay end,
            receipt       = coalesce(m.receipt, o.receipt),
            last_error    = case when m.state <> 'Sent' then m.detail || jsonb_strip_nulls(jsonb_build_object('outcome', m.reported)) end,
            ended_at      = case when m.state in ('Sent', 'Failed') then v_now end
@@ -55,5 +58,8 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.free_slots(p_tenant_id, p_moves);
+  perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
+  perform bpm_core.judge_destinations(p_tenant_id, p_moves);
 end
 $$;

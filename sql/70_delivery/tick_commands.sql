@@ -1,4 +1,5 @@
--- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. Oldest first.
+-- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
+-- for. Oldest first.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as move_commands. Locks: workflow_instance, skip locked.
@@ -23,7 +24,7 @@ begin
   v_found := array(
     select row(o.lease_until, o.id, o.workflow_instance_id)::bpm_core.candidate
       from bpm_core.outbox o
-     where o.state = 'Sending' and o.tenant_id = p_tenant_id
+     where o.state in ('Sending', 'Reconciling') and o.tenant_id = p_tenant_id
        and o.lease_until <= p_now and (o.lease_until, o.id) > (r_scan.from_at, r_scan.from_id)
      order by o.lease_until, o.id
      limit p_limit);

@@ -10,6 +10,7 @@ declare
   v_ready numeric := coalesce(extract(epoch from v_now - bpm_core.oldest_ready(p_tenant_id)), 0);
   v_due   numeric;
   v_count bigint;
+  v_open  jsonb;
 begin
   return next row('ready_tasks', v_ready < 900, false, jsonb_build_object('oldest_seconds', round(greatest(v_ready, 0), 1)))::bpm_core.health_check;
   select coalesce(extract(epoch from v_now - least(
@@ -31,6 +32,12 @@ begin
     from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit 1000) c;
   return next row('unknown_commands', v_count = 0, false,
     jsonb_build_object('unknown', v_count, 'remedy', 'bpm.reconcile_command()'))::bpm_core.health_check;
+  select coalesce(jsonb_agg(d.code order by d.code), '[]') into v_open
+    from bpm_core.destination_gate g
+   cross join lateral (select d.code from bpm_core.destination d where d.tenant_id = g.tenant_id and d.id = g.destination_id offset 0) d
+   where g.tenant_id = p_tenant_id and g.state <> 'Closed';
+  return next row('destinations', v_open = '[]', false,
+    jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,

@@ -1,6 +1,6 @@
 -- Locks a definition and asks whether it may be deleted.
 -- Raises:   BP400, BP404 as definition_of. BP409 not archived for a minute, or referred to.
--- Locks:    the definition row, for update.
+-- Locks:    the definition row.
 create or replace function bpm_core.check_deletable(p_tenant_id text, p_kind text, p_code text)
 returns void
 language plpgsql volatile
@@ -11,10 +11,10 @@ declare
   v_referrers  jsonb;
 begin
   case p_kind
-    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
-    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for update;
+    when 'process' then perform 1 from bpm_core.process_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'workflow' then perform 1 from bpm_core.workflow_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    when 'task' then perform 1 from bpm_core.task_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
+    else perform 1 from bpm_core.role_definition d where d.tenant_id = p_tenant_id and d.code = p_code for no key update;
   end case;
   select d.* into r_definition from bpm_core.definition_of(p_tenant_id, p_kind, p_code) d;
   if coalesce(r_definition.archived_at > bpm_core.now() - interval '1 minute', true) then

@@ -1,5 +1,5 @@
 -- I-23: a command that may have been sent is never Pending again by itself: only where the receiver's profile allows it, while the receiver
--- still knows the key, or by a person. command_id and payload never change.
+-- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -42,4 +42,12 @@ as $$
      ('sent again after the receiver may have forgotten the key',
       a.claimed_at > o.first_sent_at + (o.destination_snapshot ->> 'key_retention')::interval)) x(rule, broken)
    where o.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-23', p_tenant_id, 'sequence', q.sequence_key, 'two of one sequence are under way',
+           jsonb_build_object('destination', q.destination_code, 'commands', q.commands))
+    from (select o.destination_code, o.sequence_key, jsonb_agg(o.command_id) as commands
+            from bpm_core.outbox o
+           where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+           group by o.destination_code, o.sequence_key
+          having count(*) > 1) q
 $$;

@@ -1,5 +1,5 @@
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, events, incidents, dead_letters,
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
 --           rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
@@ -33,6 +33,9 @@ begin
       'pending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'sending', (select count(*) from (select from bpm_core.outbox o where o.state = 'Sending' and o.tenant_id = p_tenant_id limit v_cap) c),
       'unknown', (select count(*) from (select from bpm_core.outbox o where o.state = 'Unknown' and o.tenant_id = p_tenant_id limit v_cap) c)),
+    'destinations', jsonb_build_object(
+      'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
+      'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),

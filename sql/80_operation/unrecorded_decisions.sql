@@ -29,5 +29,5 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
 $$;

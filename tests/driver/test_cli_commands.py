@@ -650,6 +650,16 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
         "outbox", "reconcile", "sending-1", "--outcome", "Failed", "--reason", "never came"
     )
     cli("outbox", "reconcile", "sending-1", "--outcome", "Perhaps", code=2)
+    assert "no commands of unknown fate" in cli.text("outbox", "unknown")
+    again = cli.json("outbox", "again", commands[1]["command_id"], "--reason", "lost there")
+    assert (again["again_of"], again["is_new"]) == (commands[1]["command_id"], True)
+    assert cli.json("turn", "listener", "Open", "--reason", "they move")["state"] == "Open"
+    (listener,) = [d for d in cli.json("destinations") if d["code"] == "listener"]
+    assert (listener["state"], listener["reason"]) == ("Open", "they move")
+    assert "they move" in cli.text("destinations")
+    cli("turn", "listener", "Closed", "--reason", "moved")
+    cli.json("destination", "mailing", "--kind", "smtp", "--config", '{"host": "h", "from": "a@b"}')
+    cli("destination", "mailing", "--kind", "smtp", "--config", "host", code=2)
 
 
 # -- what comes in ------------------------------------------------------------------------------
@@ -744,6 +754,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         "deploy", "check", "definitions", "destination", "start", "run", "ps", "show", "tasks",
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
         "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
+        "transfer", "restart", "destinations", "turn",
         "transfer", "restart", "events", "rules",
     ):  # fmt: skip
         text = cli.text(name, "--help")

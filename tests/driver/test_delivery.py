@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import socket
@@ -19,10 +20,12 @@ from typing import Any
 import httpcore
 import pytest
 
-from pgbpm.config import DeliveryConfig
+from pgbpm.config import DeliveryConfig, EncryptionConfig
 from pgbpm.delivery import Deliverer, Report
+from pgbpm.encryption import KeyRing
 from pgbpm.jsontext import read_exact
 from pgbpm.network import GuardedBackend, is_public
+from pgbpm.sealing import Vault
 
 LOOPBACK = DeliveryConfig(allow_private_addresses=True, timeout_s=2.0, max_response_bytes=1000)
 
@@ -496,3 +499,60 @@ def test_certificates_are_checked(tmp_path: Path) -> None:
     report = asyncio.run(main())
     assert report.outcome == "NotSent"
     assert "certificate" in report.detail["message"].lower()
+
+
+# -- encrypted values ---------------------------------------------------------------------------
+
+
+def test_encrypted_values_go_as_they_are_or_in_clear_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KEY_1", base64.b64encode(bytes(range(32))).decode())
+    ring = KeyRing({"k1": bytes(range(32)), "k9": bytes(32)}, "k1")
+    other = KeyRing({"k9": bytes(32)}, "k9")
+    card, ssn = ring.seal("acme", "card", {"no": "4111-2222", "sum": 1.5}), ring.seal("", "ssn", 1)
+    payload = json.dumps({"ssn": ssn, "card": card, "plain": 1})
+    foreign = json.dumps({"card": other.seal("acme", "card", "x")})
+    seen: list[Received] = []
+
+    async def echo(writer: Writer) -> None:
+        body = seen[-1].body
+        writer.write(b"HTTP/1.1 422 No\r\nContent-Type: application/json\r\nContent-Length: ")
+        writer.write(f"{len(body)}\r\n\r\n".encode() + body)
+        await writer.drain()
+
+    async def main(text: str, tenant: str, *clear_to: str) -> Report:
+        async with receiver(echo, seen) as url:
+            config = EncryptionConfig(
+                keys=("k1=env:KEY_1",), clear_to=tuple(f"{url}{rest}" for rest in clear_to)
+            )
+            deliverer = Deliverer(LOOPBACK, Vault(config))
+            try:
+                return await deliverer.send(
+                    command(url, text), 30.0, asyncio.Event(), tenant=tenant
+                )
+            finally:
+                await deliverer.close()
+
+    report = asyncio.run(main(payload, "acme"))
+    assert seen[-1].body == payload.encode()
+    assert (report.outcome, report.receipt and report.receipt["body"]["card"]) == ("Refused", card)
+
+    report = asyncio.run(main(payload, "acme", "=card"))
+    assert json.loads(seen[-1].body) == {
+        "ssn": ssn, "card": {"no": "4111-2222", "sum": 1.5}, "plain": 1,
+    }  # fmt: skip
+    assert report.receipt is not None
+    assert report.receipt["body"] == {
+        "ssn": ssn, "card": {"no": "(redacted)", "sum": "(redacted)"}, "plain": 1,
+    }  # fmt: skip
+    assert "4111" not in report.item("c", 1)
+
+    count = len(seen)
+    closed = ((payload, "acme", "*"), (payload, "", "card"), (foreign, "acme", "card"))
+    for text, tenant, place in closed:
+        report = asyncio.run(main(text, tenant, f"={place}"))
+        assert report.outcome == "NotSent"
+        assert report.detail["error"] == "SealedError"
+    assert "variable card cannot be decrypted: key k9 is not in the" in report.detail["message"]
+    assert len(seen) == count

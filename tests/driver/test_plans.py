@@ -230,7 +230,7 @@ PREFIX = {
     "token_ready": 2,
     "timer_due": 2,
     "inbox_due": 2,
-    "outbox_pending": 2,
+    "outbox_pending": 3,
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,

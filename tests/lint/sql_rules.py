@@ -203,6 +203,10 @@ DYNAMIC_SQL: dict[str, str] = {
     "apply_grants.sql": "signatures and tables from the catalog, as regprocedure and regclass",
     "protect_table.sql": "a table from the catalog, as regclass",
     "create_history_partitions.sql": "names and bounds made from the clock",
+    "tie_identity.sql": "tables as regclass, columns from the catalog",
+    "missing_at_host.sql": "the same; values of the caller only as parameters",
+    "validate_identity.sql": "a table and a constraint from the catalog",
+    "detach_identity.sql": "the same",
     "schema_check.sql": "the ledger, which may not be there: a name written in the file",
     "invariant_i_22.sql": "the same",
 }

@@ -109,6 +109,11 @@ CREATE: dict[str, Call] = {
         "select * from bpm.publish_process('p{n}',"
         ' \'[{"binding_key": "b", "workflow": "again"}]\')',
     ),
+    "link_session": Call(
+        "name",
+        "select * from bpm.link_session('chat', 's{n}')",
+        "select * from bpm.link_session('chat', 's{n}', 'g')",
+    ),
     "create_tenant": Call(
         "name",
         "select * from bpm.create_tenant('One', 't{n}')",
@@ -143,6 +148,8 @@ OTHERS = {
     *("throw_error", "throw_user_task_error", "unclaim_user_task"),
     # keep time, upkeep
     *("maintain_keys", "maintain_partitions", "run_until_idle", "tick"),
+    # change foreign keys; tests/pgtap/80_operation/attach_identity.sql
+    *("attach_identity", "detach_identity", "validate_identity"),
 }
 
 _drawn = iter(range(1000))

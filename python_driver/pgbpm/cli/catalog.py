@@ -13,6 +13,8 @@ from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.output import emit, emit_json, show_error, table
 from pgbpm.cli.progress import with_progress
 from pgbpm.cli.values import Unreadable, read_bpmn
+from pgbpm.cli.waking import wake_runners
+from pgbpm.cli.work import actor_option, listing
 from pgbpm.db import Connection
 from pgbpm.errors import PgbpmError
 
@@ -186,12 +188,18 @@ def starts(app: App, as_json: bool) -> None:
 
 @click.command()
 @click.argument("code")
-@click.option("--url", required=True, help="Where commands are posted to.")
+@click.option("--url", help="Where commands are posted to.")
+@click.option("--kind", help="http (default), webhook, smtp, or a kind of your own runners.")
+@click.option("--config", "more", metavar="JSON", help="More of its configuration: for smtp all.")
 @click.option(
     "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Sent along (repeat)."
 )
 @click.option("--timeout", type=float, metavar="S", help="Longest wait for an answer.")
-@click.option("--secret", metavar="REF", help="Bearer token: env:NAME or file:PATH of the runner.")
+@click.option(
+    "--secret",
+    metavar="REF",
+    help="Token, webhook secret or password: env:NAME or file:PATH of the runner.",
+)
 @click.option("--key-header", help="Header that carries the command's id (Idempotency-Key).")
 @click.option("--key-retention", metavar="INTERVAL", help="How long the receiver remembers a key.")
 @click.option("--resend", is_flag=True, help="It honours keys: send again what may have arrived.")
@@ -203,17 +211,30 @@ def starts(app: App, as_json: bool) -> None:
 @click.option("--receipt", metavar="PATH", help="What an answer must hold to count as receipt.")
 @click.option("--max-attempts", type=int, metavar="N", help="Then the command has failed.")
 @click.option("--lease", metavar="INTERVAL", help="A runner that died is noticed after this.")
+@click.option("--ordered", is_flag=True, help="One after the other for each business key.")
+@click.option("--probe-url", metavar="URL", help="Where GET tells of a {command_id}.")
+@click.option(
+    "--absent-means", type=click.Choice(["Unknown", "Pending"]),
+    help="What 404 there proves: nothing, or that it never arrived.",
+)  # fmt: skip
+@click.option("--max-concurrent", type=int, metavar="N", help="Requests under way at once.")
+@click.option("--rate-limit", type=int, metavar="N", help="Requests per rate period.")
+@click.option("--rate-period", metavar="INTERVAL", help="1 second unless given.")
+@click.option("--breaker-threshold", type=int, metavar="N", help="Failures in a row that stop it.")
+@click.option("--breaker-delay", metavar="INTERVAL", help="How long it is stopped at first.")
 @json_option
 @pass_app
 def destination(
     app: App,
     /,
     code: str,
-    url: str,
+    url: str | None,
+    more: str | None,
     headers: tuple[str, ...],
     timeout: float | None,
     secret: str | None,
     resend: bool,
+    ordered: bool,
     server_error_safe: bool,
     receipt: str | None,
     as_json: bool,
@@ -223,7 +244,9 @@ def destination(
 
     What is not given falls back to its default. Commands already written keep the old address.
     """
-    config: Row = {"url": url}
+    config: Row = {} if more is None else _config(more)
+    if url is not None:
+        config["url"] = url
     if headers:
         config["headers"] = dict(map(_header, headers))
     if timeout is not None:
@@ -232,9 +255,54 @@ def destination(
         app.call(
             conn, "register_destination", p_code=code, p_config=config, p_secret_ref=secret,
             p_resend_allowed=resend, p_server_error_safe=server_error_safe, p_receipt_path=receipt,
-            **{f"p_{name}": value for name, value in profile.items()},
+            p_ordered=ordered, **{f"p_{name}": value for name, value in profile.items()},
         )  # fmt: skip
     emit({"code": code, "url": url}, as_json)
+
+
+@click.command()
+@json_option
+@pass_app
+def destinations(app: App, as_json: bool) -> None:
+    """List where commands go, and which of these nothing is sent to now."""
+    listing(
+        app,
+        "select d.* from bpm.destination d where d.tenant_id = %(tenant)s order by d.code",
+        {},
+        {
+            "code": "code", "kind": "kind", "state": "state", "failures": "failures",
+            "tried at": "probe_at", "held by": "held_by", "why": "reason", "error": "last_error",
+        },
+        as_json,
+        "no destinations",
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("code")
+@click.argument("state", type=click.Choice(["Open", "Closed"]))
+@click.option("--reason", required=True, help="Why, for the audit.")
+@actor_option
+@json_option
+@pass_app
+def turn(app: App, code: str, state: str, reason: str, actor: str | None, as_json: bool) -> None:
+    """Open the circuit breaker of destination CODE, so that nothing is sent, or close it."""
+    with app.connect() as conn:
+        row = app.call(
+            conn, "turn_destination", p_code=code, p_state=state, p_reason=reason, p_actor=actor
+        )[0]
+        wake_runners(conn)
+    emit(row, as_json)
+
+
+def _config(text: str) -> Row:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise click.BadParameter("not a JSON object", param_hint="--config")
+    return value
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -244,4 +312,4 @@ def _header(text: str) -> tuple[str, str]:
     return name, value
 
 
-COMMANDS = [deploy, check, definitions, starts, destination]
+COMMANDS = [deploy, check, definitions, starts, destination, destinations, turn]

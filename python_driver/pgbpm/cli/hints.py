@@ -23,6 +23,7 @@ _COMMANDS = {
     "decide_approval": "pgbpm approve or reject",
     "definition": "pgbpm definitions",
     "deploy_bpmn": "pgbpm deploy",
+    "destination": "pgbpm destinations",
     "discard_dead_letter": "pgbpm dead-letters discard",
     "get_process": "pgbpm show",
     "history": "pgbpm show",
@@ -38,11 +39,14 @@ _COMMANDS = {
     "restart_process": "pgbpm restart",
     "resume_process": "pgbpm resume",
     "set_variables": "pgbpm set",
+    "send_again": "pgbpm outbox again",
     "skip_node": "pgbpm skip",
     "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
     "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",
+    "turn_destination": "pgbpm turn",
+    "unknown_command": "pgbpm outbox unknown",
 }
 _NAMED = re.compile(r"(?:the view )?\bbpm\.(\w+)(?:\(\))?")
 

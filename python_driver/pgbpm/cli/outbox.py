@@ -85,4 +85,52 @@ def reconcile(
     emit(row, as_json)
 
 
+@outbox.command("unknown")
+@limit_option
+@json_option
+@pass_app
+def unknown(app: App, limit: int, as_json: bool) -> None:
+    """List commands of which nobody knows whether they arrived: why, and what happens next."""
+    listing(
+        app,
+        "select u.* from bpm.unknown_command u where u.tenant_id = %(tenant)s"
+        " order by u.first_sent_at limit %(limit)s",
+        {"limit": limit},
+        {
+            "id": "command_id", "to": "destination_code", "state": "state", "reason": "reason",
+            "next": "next_step", "at": "next_at", "not again": "why_not_again",
+        },
+        as_json,
+        "no commands of unknown fate",
+    )  # fmt: skip
+
+
+@outbox.command()
+@click.argument("command", metavar="ID|KEY")
+@click.option("--reason", required=True, help="Why, for the audit.")
+@click.option("--idempotency-key", help="Repeating the call with it sends nothing more.")
+@actor_option
+@json_option
+@pass_app
+def again(
+    app: App,
+    command: str,
+    reason: str,
+    idempotency_key: str | None,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Send what a Sent or Failed command said once more, as a new command.
+
+    The receiver cannot tell that it is the same.
+    """
+    with app.connect() as conn:
+        row = app.call(
+            conn, "send_again", p_command_id=COMMAND.find(conn, app.tenant, command),
+            p_reason=reason, p_idempotency_key=idempotency_key, p_actor=actor,
+        )[0]  # fmt: skip
+        wake_runners(conn)
+    emit(row, as_json)
+
+
 COMMANDS = [outbox]

@@ -27,11 +27,11 @@ select isnt(pg_temp.refused(x.config::jsonb), 'taken', 'refused: ' || x.config)
                ('{"url": "http://x", "verify": false}'), ('{"url": "http://x", "method": "GET"}'), ('{"url": "http://x", "timeout_seconds": 0}'), ('{"url": "http://x", "timeout_seconds": "5"}'),
                ('{"url": "http://x", "headers": ["a"]}'), ('{"url": "http://x", "headers": {"a b": "c"}}'), ('{"url": "http://x", "headers": {"a": "b\r\nc"}}'),
                ('{"url": "http://x", "headers": {"Authorization": "Bearer x"}}'), ('{"url": "http://x", "headers": {"X-Api-Key": "x"}}'), ('{"url": "http://x/?access_token=x"}')) x (config);
-select is(pg_temp.refused('{"url": "http://x", "verify": false, "token": "x"}'), 'p_config knows url, method, headers and timeout_seconds, not token, verify.', 'unknown keys by name');
+select is(pg_temp.refused('{"url": "http://x", "verify": false, "token": "x"}'), 'p_config knows url, method, headers, timeout_seconds and connect_timeout_seconds, not token, verify.', 'unknown keys by name');
 
 select throws_ok('select bpm.register_destination(' || x.arguments || ')', x.code, null, x.code || ' ' || x.arguments)
   from (values
-    ($$null$$, 'BP400'), ($$'d', 'fax', '{"url": "http://x"}'$$, 'BP422'), ($$'d', p_config => null$$, 'BP422'), ($$'d', p_config => '{"url": "http://x"}', p_secret_ref => 's3cret'$$, 'BP422'),
+    ($$null$$, 'BP400'), ($$'d', 'a fax', '{"url": "http://x"}'$$, 'BP422'), ($$'d', p_config => null$$, 'BP422'), ($$'d', p_config => '{"url": "http://x"}', p_secret_ref => 's3cret'$$, 'BP422'),
     ($$'d', p_config => '{"url": "http://x"}', p_conflict_means => 'Maybe'$$, 'BP422'), ($$'d', p_config => '{"url": "http://x"}', p_max_attempts => 0$$, 'BP422'),
     ($$'d', p_config => '{"url": "http://x"}', p_key_header => ''$$, 'BP422'), ($$'d', p_config => '{"url": "http://x"}', p_resend_allowed => null$$, 'BP422'),
     ($$'d', p_config => '{"url": "http://x"}', p_key_retention => '-1 s'$$, 'BP422'), ($$'d', p_config => '{"url": "http://x"}', p_tenant_id => 'nobody'$$, 'BP403')) x (arguments, code);

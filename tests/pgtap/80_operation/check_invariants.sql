@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(137);
+select plan(138);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -275,6 +275,9 @@ select test.breaks($$
   update bpm_core.outbox set state = 'Pending' where workflow_instance_id = pg_temp.w('half')$$, '{I-23}', 'sent again against the profile');
 select test.breaks($$update bpm_core.outbox set state = 'Pending' where workflow_instance_id = pg_temp.w('half')$$, '{I-13,I-23}', 'Pending again by itself');
 select test.breaks($$update bpm_core.outbox set state = 'Failed' where workflow_instance_id = pg_temp.w('done')$$, '{I-13,I-23}', 'Sent no more');
+select test.breaks($$
+  update bpm_core.outbox set sequence_key = 'one', state = 'Unknown', worker_id = null, lease_until = null, ended_at = null,
+         first_sent_at = coalesce(first_sent_at, created_at) where state <> 'Cancelled'$$, '{I-13,I-23}', 'two of a sequence under way');
 select test.breaks($$update bpm_core.delivery_attempt set claimed_at = now() + interval '10 years'$$, '{I-23}', 'sent after the key was forgotten');
 
 -- I-27: counts and orphans

@@ -155,12 +155,12 @@ select set_eq(
   $$select c.relname::text from pg_class c where c.relnamespace = 'bpm'::regnamespace and c.relkind = 'v' and c.relname <> 'schema_migration'$$,
   $$values
     ('tenant'), ('access'),
-    ('history'), ('evidence'), ('subject'), ('fact'),
     ('definition'), ('process_binding'), ('workflow_version'), ('workflow_task'), ('task_version'), ('role_version'),
+    ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'),
-    ('command'),
+    ('command'), ('unknown_command'), ('destination'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 

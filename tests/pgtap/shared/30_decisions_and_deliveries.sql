@@ -57,6 +57,7 @@ begin
                  '{"url": "http://receiver.test/", "method": "POST"}'::jsonb as config, 'Idempotency-Key' as key_header, interval '1 hour' as key_retention,
                  'Failed' as conflict_means, false as resend_allowed, false as server_error_safe, null as receipt_path, 3 as max_attempts,
                  interval '10 seconds' as backoff, interval '1 minute' as backoff_cap, interval '1 minute' as lease, false as ordered,
+                 'Unknown' as absent_means, interval '1 second' as rate_period, interval '10 seconds' as breaker_delay,
                  'test' as created_by, bpm_core.now() as created_at, bpm_core.now() as updated_at) x
    cross join lateral jsonb_populate_record(null::bpm_core.destination, to_jsonb(x)) d;
   perform kit.deploy(p_code, format(

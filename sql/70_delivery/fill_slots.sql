@@ -1,0 +1,33 @@
+-- Notes in the slots, and in a breaker that is tried, what was claimed under their locks.
+-- Writes:   destination_slot, destination_gate.
+create or replace function bpm_core.fill_slots(
+  p_tenant_id text, p_lane bpm_core.lane, p_commands bpm_core.claimed_command[], p_busy integer[], p_rated integer[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_busy is not null then
+    update bpm_core.destination_slot s
+       set free_at = c.lease_until, command_id = c.command_id
+      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
+              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
+     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+  end if;
+  if p_rated is not null then
+    update bpm_core.destination_slot s
+       set free_at = p_now + p_lane.rate_period
+      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
+     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+  end if;
+  if p_lane.probing then
+    -- Should nobody report of it, the next is tried when its lease is over.
+    update bpm_core.destination_gate g
+       set state = 'HalfOpen', probe_at = p_commands[1].lease_until, updated_at = p_now
+     where g.tenant_id = p_tenant_id and g.destination_id = p_lane.destination_id;
+  end if;
+end
+$$;
