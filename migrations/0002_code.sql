@@ -433,6 +433,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.idempotency_key_days', 7, 3650),
+      ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -450,6 +451,10 @@ begin
   elsif p_name = 'engine.time_zone' then
     if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
       return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
+  elsif p_name = 'engine.approval_policies' then
+    if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
+      return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
@@ -1239,6 +1244,64 @@ begin
 end
 $$;
 
+-- from 20_catalog/approval_attributes.sql
+-- The attributes of our own namespace that say how a gated node is approved.
+create or replace function bpm_core.approval_attributes()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
+               'bpm:approvalEscalates', 'bpm:escalateTo']
+$$;
+
+-- from 20_catalog/approval_policy.sql
+-- How a gated node is approved: what the node says over its task version over the setting engine.approval_policies. Read at deploy only.
+-- Returns:  jsonb, null when nobody says anything.
+create or replace function bpm_core.approval_policy(p_tenant_id text, p_task_version_id uuid, p_task_type text, p_attributes jsonb)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select nullif(
+    coalesce(bpm_core.setting_value('engine.approval_policies', '{}') -> p_task_type, '{}')
+    || coalesce((select v.approval_policy from bpm_core.task_version v where v.tenant_id = p_tenant_id and v.id = p_task_version_id), '{}')
+    || bpm_core.drawn_approval(p_attributes), '{}')
+$$;
+
+-- from 20_catalog/approval_problem.sql
+-- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
+-- exclude: of requester, earlier_actors, delegates and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
+-- Returns:  text, null when nothing is, or there is no rule.
+create or replace function bpm_core.approval_problem(p_policy jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when p_policy is null then null
+    when jsonb_typeof(p_policy) <> 'object'
+         or p_policy - '{required,approvers,veto,exclude,expires_in,remind_every,escalate_in,escalate_to}'::text[] <> '{}'
+      then 'it is an object of required, approvers, veto, exclude, expires_in, remind_every, escalate_in and escalate_to'
+    when p_policy ? 'required' and not coalesce(jsonb_typeof(p_policy -> 'required') = 'number' and (p_policy ->> 'required') ~ '^\d{1,3}$'
+                                                and (p_policy ->> 'required')::integer between 1 and 100, false)
+      then format('%s is no number of approvals from 1 to 100', left(p_policy ->> 'required', 50))
+    when p_policy ? 'approvers' and (not bpm_core.is_text_list(p_policy -> 'approvers') or p_policy -> 'approvers' = '[]')
+      then 'the approvers are 1 to 100 names, none twice'
+    when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
+      then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
+    when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
+    when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors, delegates or at most 100 names, none twice'
+    when (p_policy ? 'escalate_in') <> (p_policy ? 'escalate_to') then 'escalation has a time and a name'
+    when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
+                                                   and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)
+      then 'escalate_to is the name of somebody'
+    else (
+      select format('%s is no ISO 8601 duration from PT1S to P10Y', left(d.said, 50))
+        from (values (p_policy ->> 'expires_in'), (p_policy ->> 'remind_every'), (p_policy ->> 'escalate_in')) d(said)
+       where d.said is not null and coalesce(bpm_core.parse_duration(d.said) not between interval '1 second' and interval '10 years', true)
+       limit 1) end
+$$;
+
 -- from 20_catalog/approval_types.sql
 -- The task types whose steps need approval before they become work: listed in the setting, or published so. Read at deploy only.
 create or replace function bpm_core.approval_types(p_tenant_id text)
@@ -1357,7 +1420,8 @@ as $$
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
-         case when p.node_id is null then t.checks_result else p.checks_result end
+         case when p.node_id is null then t.checks_result else p.checks_result end,
+         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
@@ -2942,6 +3006,30 @@ as $$
     left join child c on c.parent = n.pos
 $$;
 
+-- from 20_catalog/drawn_approval.sql
+-- What a node says about how it is approved. What is no number or truth value stays a text, which approval_problem then names.
+-- Returns:  jsonb, a policy; empty when it says nothing.
+create or replace function bpm_core.drawn_approval(p_attributes jsonb)
+returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(jsonb_object_agg(s.name, case
+           when s.name in ('approvers', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
+           when s.name = 'required' and s.said ~ '^\d{1,4}$' or s.name = 'veto' and s.said in ('true', 'false') then s.said::jsonb
+           else to_jsonb(s.said) end), '{}')
+    from (values
+      ('required', btrim(p_attributes ->> 'bpm:requiredApprovals')),
+      ('approvers', p_attributes ->> 'bpm:approvers'),
+      ('veto', btrim(p_attributes ->> 'bpm:approvalVeto')),
+      ('exclude', p_attributes ->> 'bpm:approvalExclude'),
+      ('expires_in', btrim(p_attributes ->> 'bpm:approvalExpires')),
+      ('remind_every', btrim(p_attributes ->> 'bpm:approvalReminds')),
+      ('escalate_in', btrim(p_attributes ->> 'bpm:approvalEscalates')),
+      ('escalate_to', btrim(p_attributes ->> 'bpm:escalateTo'))) s(name, said)
+   where s.said is not null
+$$;
+
 -- from 20_catalog/drawn_binding.sql
 -- What a node says about its own execution, over the task version's defaults. What depends on variables is compiled into expressions
 -- (assignee, groups, users, due, follow_up, priority, inputs, outputs), which task_settings evaluates when the task is offered.
@@ -3650,9 +3738,10 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case
     when p_rule is null then null
-    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,actors}'::text[] <> '{}' or p_rule = '{}'
-      then 'p_exclusion_rule is an object of requester, earlier_actors and actors.'
+    when jsonb_typeof(p_rule) <> 'object' or p_rule - '{requester,earlier_actors,delegates,actors}'::text[] <> '{}' or p_rule = '{}'
+      then 'p_exclusion_rule is an object of requester, earlier_actors, delegates and actors.'
     when p_rule ? 'requester' and jsonb_typeof(p_rule -> 'requester') <> 'boolean' then 'p_exclusion_rule: requester is true or false.'
+    when p_rule ? 'delegates' and jsonb_typeof(p_rule -> 'delegates') <> 'boolean' then 'p_exclusion_rule: delegates is true or false.'
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
     when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
@@ -4346,6 +4435,12 @@ as $$
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select bpm_core.approval_problem(a.policy)
+       from (select bpm_core.approval_policy(
+                p_tenant_id, (select t.task_version_id from pinned t where t.task_type = n.task_type), n.task_type, n.attributes) as policy
+              where n.kind = 'ApprovalTask' or n.attributes ?| bpm_core.approval_attributes()) a
+      where bpm_core.approval_problem(a.policy) is not null
+     union all select 'it says how it is approved, but needs no approval' where n.kind <> 'ApprovalTask' and n.attributes ?| bpm_core.approval_attributes()
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,
@@ -5782,9 +5877,9 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case p_tag
-    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
@@ -6774,7 +6869,8 @@ $$;
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
--- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
+-- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
 -- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
@@ -6784,7 +6880,7 @@ create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6811,6 +6907,7 @@ begin
          when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
          when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
     bpm_core.exclusion_problem(p_exclusion_rule),
+    'p_approval_policy: ' || bpm_core.approval_problem(p_approval_policy) || '.',
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -6826,6 +6923,7 @@ begin
   v_draft.input_schema := p_input_schema;
   v_draft.result_schema := p_result_schema;
   v_draft.exclusion_rule := p_exclusion_rule;
+  v_draft.approval_policy := p_approval_policy;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -7810,7 +7908,7 @@ begin
       from sub s
      cross join lateral bpm_core.schema_children(s.node, s.at) c
      where s.depth <= 32)
-  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+  select count(*)::integer, (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
     into v_count, v_problem
     from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
             from sub s) x
@@ -18726,6 +18824,35 @@ begin
 end
 $$;
 
+-- from 50_work/assign_user_task.sql
+-- Gives a user task to somebody, whoever holds it now, or to nobody (p_assignee null). A delegation ends with it.
+-- Returns:  one row: task_id, outcome Done (also when it was theirs already), assignee, fencing_token (the form of who held it is stale).
+-- Raises:   BP403 no grant, or p_assignee is excluded; BP404, BP409 it is no longer open; BP422 name or reason out of range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.assign_user_task(p_task_id uuid, p_assignee text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_assignee, p_reason);
+  if r_task.assignee is distinct from p_assignee or r_task.delegation is not null then
+    perform bpm_core.check_excluded(r_task, p_assignee);
+    r_task := bpm_core.hand_over(r_task, p_assignee, null, 'AssignUserTask', v_actor, p_reason);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
+end
+$$;
+
 -- from 50_work/attach_evidence.sql
 -- Keeps evidence, and attaches it to a task if one is named. Each piece is kept once: repeating the call changes nothing.
 -- p_items: [{"object_key", "sha256", "mime", "size_bytes", "occurred_at"} | {"evidence_id"}], at most 100. The object itself lies elsewhere.
@@ -18834,37 +18961,39 @@ end
 $$;
 
 -- from 50_work/check_excluded.sql
--- May this person do this user task, by the exclusion rule of its task version? Requester: who started the process. Earlier actors: who completed a
--- user task of this process before, of the nodes named if any are.
+-- May this person do this user task, by the exclusion rule of its task version (exclusion_of)?
 -- Raises:   BP403, with who and why.
 create or replace function bpm_core.check_excluded(p_task bpm_core.task_instance, p_actor text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 declare
-  v_rule    jsonb := (
-    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
-  v_process uuid;
-  v_why     text;
+  v_why text := bpm_core.exclusion_of(p_task, p_actor);
 begin
-  if v_rule is null then
-    return;
-  end if;
-  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
-  v_why := case
-    when v_rule -> 'actors' ? p_actor then 'actors'
-    when v_rule -> 'requester' = 'true'
-         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
-    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
-         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors' end;
   if v_why is not null then
     perform bpm_core.fail('BP403', format('%s may not do user task %s: excluded as %s.', p_actor, p_task.id,
-        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it' else 'named by the rule' end),
+        case v_why when 'requester' then 'the one who started the process' when 'earlier_actors' then 'one who did an earlier task of it'
+          when 'delegates' then 'one whom a task of it was handed on to' else 'named by the rule' end),
       jsonb_build_object('id', p_task.id, 'actor', p_actor, 'rule', v_why), 'Somebody else has to.');
+  end if;
+end
+$$;
+
+-- from 50_work/check_form.sql
+-- Is the token a person answers under the one their form was filled with? It grows whenever the task changes hands.
+-- Raises:   BP409, with what the task is now.
+create or replace function bpm_core.check_form(p_task bpm_core.task_instance, p_fencing_token bigint)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_fencing_token <> p_task.fencing_token then
+    perform bpm_core.fail('BP409', format('User task %s has changed hands since this form was opened.', p_task.id),
+      jsonb_build_object('id', p_task.id, 'shown', p_fencing_token, 'fencing_token', p_task.fencing_token, 'state', p_task.state, 'assignee', p_task.assignee,
+                         'owner', p_task.owner, 'delegation', p_task.delegation, 'due_at', p_task.due_at),
+      'Open it again with bpm.get_user_task.');
   end if;
 end
 $$;
@@ -19085,11 +19214,11 @@ $$;
 
 -- from 50_work/claim_user_task.sql
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
--- Returns:  one row: task_id, outcome Done, assignee.
+-- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text)
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -19110,10 +19239,13 @@ begin
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
     perform bpm_core.check_excluded(r_task, v_actor);
-    update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    update bpm_core.task_instance t
+       set assignee = v_actor, fencing_token = t.fencing_token + 1
+     where t.tenant_id = p_tenant_id and t.id = p_task_id
+    returning t.* into r_task;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, v_actor;
+  return query select p_task_id, 'Done'::bpm.outcome, v_actor, r_task.fencing_token;
 end
 $$;
 
@@ -19187,6 +19319,47 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
     from closed c;
+end
+$$;
+
+-- from 50_work/comment_user_task.sql
+-- Says something about a user task, open or not. Whoever holds it keeps their form.
+-- Returns:  one row: comment_id, is_new (false: the same key gave it before).
+-- Raises:   BP400 a key out of range; BP403, BP404; BP409 the key was used for another comment; BP422 not of 1 to 4,000 characters.
+-- Writes:   task_comment, audit_event, idempotency_key.
+create or replace function bpm.comment_user_task(
+  p_task_id uuid, p_text text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
+returns table (comment_id uuid, is_new boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_text)), 0) = 0 or length(p_text) > 4000 then
+    perform bpm_core.fail('BP422', 'A comment has 1 to 4000 characters.', jsonb_build_object('length', length(p_text)));
+  elsif not exists (select from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user') then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id));
+  end if;
+  if p_idempotency_key is not null then
+    comment_id := (bpm_core.claim_key(p_tenant_id, 'comment_user_task', p_idempotency_key,
+      bpm_core.request_hash(p_task_id::text, p_text, v_actor), bpm_core.now()) ->> 'comment_id')::uuid;
+  end if;
+  is_new := comment_id is null;
+  if is_new then
+    comment_id := bpm_core.store_comment(p_tenant_id, p_task_id, p_text, v_actor);
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'CommentUserTask', 'task_instance', p_task_id::text);
+    if p_idempotency_key is not null then
+      perform bpm_core.answer_key(p_tenant_id, 'comment_user_task', p_idempotency_key, jsonb_build_object('comment_id', comment_id));
+    end if;
+  end if;
+  return next;
 end
 $$;
 
@@ -19329,14 +19502,14 @@ $$;
 
 -- from 50_work/complete_user_task.sql
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
--- p_evidence, p_facts: as in complete_tasks.
+-- p_evidence, p_facts: as in complete_tasks. p_fencing_token: the one the form was opened with, to be refused when the task has changed hands since.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, it is delegated, the form is stale (detail: what it is now), or it was completed with something else, or is closed; a subject is at another version
 --           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_tenant_id text default '')
+  p_fencing_token bigint default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19349,6 +19522,7 @@ declare
   v_actor    text;
   v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
+  r_task     bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
@@ -19360,7 +19534,9 @@ begin
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
-    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
+    r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+    perform bpm_core.check_form(r_task, p_fencing_token);
+    v_accepted := bpm_core.answer_user_task(r_task, p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;
@@ -19407,6 +19583,45 @@ begin
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.instance_id offset 0) w
      order by a.item));
+end
+$$;
+
+-- from 50_work/delegate_user_task.sql
+-- Whoever holds a user task hands it on, and stays the one who answers it: it comes back with resolve_user_task.
+-- Returns:  one row: task_id, outcome Done (also when it was handed on to them already), assignee, owner, fencing_token.
+-- Raises:   BP403 no grant, or p_to is excluded; BP404, BP409 the actor does not hold it, or it is no longer open; BP422 to oneself, name or reason out of
+--           range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event. Locks: workflow_instance, then task_instance.
+create or replace function bpm.delegate_user_task(p_task_id uuid, p_to text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, owner text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_to is null or p_to = v_actor then
+    perform bpm_core.fail('BP422', 'A task is handed on to somebody else.', jsonb_build_object('name', p_to));
+  end if;
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, p_to, p_reason);
+  if not (r_task.delegation = 'Pending' and r_task.owner = v_actor and r_task.assignee = p_to) is true then
+    if r_task.assignee is distinct from v_actor then
+      perform bpm_core.fail('BP409', format('%s does not hold user task %s.', v_actor, p_task_id), jsonb_build_object('claimed_by', r_task.assignee),
+        'Claim it first.');
+    elsif r_task.owner = p_to then
+      perform bpm_core.fail('BP422', format('%s handed it on; hand it back instead.', p_to), jsonb_build_object('owner', p_to), 'See bpm.resolve_user_task.');
+    end if;
+    perform bpm_core.check_excluded(r_task, p_to);
+    r_task := bpm_core.hand_over(r_task, p_to, 'Pending', 'DelegateUserTask', v_actor, p_reason);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.owner, r_task.fencing_token;
 end
 $$;
 
@@ -19615,6 +19830,37 @@ begin
 end
 $$;
 
+-- from 50_work/exclusion_of.sql
+-- Why this person may not do this user task, by the exclusion rule of its task version. requester: who started the process. earlier_actors: who completed
+-- a user task of this process before, of the nodes named if any are. delegates: who was handed one on. actors: by name.
+-- Returns:  text, which part of the rule; null: nothing bars them.
+create or replace function bpm_core.exclusion_of(p_task bpm_core.task_instance, p_actor text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rule    jsonb := (
+    select v.exclusion_rule from bpm_core.task_version v where v.tenant_id = p_task.tenant_id and v.id = p_task.task_version_id);
+  v_process uuid;
+begin
+  if v_rule is null then
+    return null;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
+  return case
+    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'requester' = 'true'
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
+    when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
+         and bpm_core.has_acted(p_task.tenant_id, v_process, p_actor, v_rule -> 'earlier_actors') then 'earlier_actors'
+    when v_rule -> 'delegates' = 'true' and bpm_core.was_delegate(p_task.tenant_id, v_process, p_actor, p_task.id) then 'delegates' end;
+end
+$$;
+
 -- from 50_work/extend_leases.sql
 -- Heartbeat: lengthens leases their caller still holds, from now on.
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000. p_lease null: as long as the lease was when claimed by default (the task version's).
@@ -19757,6 +20003,82 @@ begin
 end
 $$;
 
+-- from 50_work/get_user_task.sql
+-- One user task with all a form needs.
+-- Returns:  jsonb {task_id, process_instance_id, business_key, node_id, node_name, state, assignee, owner, delegation, delegates, candidate_groups,
+--           candidate_users, priority_level, due_at, follow_up_at, available_at, attempt, fencing_token (hand it to complete_user_task), form {key, schema (JSON
+--           Schema of the answer), input_schema}, variables (as the task sees them), headers, comments [{author, said, at}, the newest 100, oldest first]}.
+-- Raises:   BP403, BP404.
+create or replace function bpm.get_user_task(p_task_id uuid, p_tenant_id text default '')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_task jsonb;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  select jsonb_build_object(
+           'task_id', t.id, 'process_instance_id', w.process_instance_id, 'business_key', p.business_key, 'node_id', t.node_id, 'node_name', n.name,
+           'state', t.state, 'assignee', t.assignee, 'owner', t.owner, 'delegation', t.delegation, 'delegates', coalesce(t.delegates, '{}'),
+           'candidate_groups', coalesce(t.candidate_groups, '{}'), 'candidate_users', coalesce(t.candidate_users, '{}'), 'priority_level', t.priority_level,
+           'due_at', t.due_at, 'follow_up_at', t.follow_up_at, 'available_at', t.available_at, 'attempt', t.attempt, 'fencing_token', t.fencing_token,
+           'form', jsonb_build_object('key', n.attributes ->> 'form_key', 'schema', v.result_schema, 'input_schema', v.input_schema),
+           'variables', x.variables || coalesce(t.input, '{}'), 'headers', t.headers)
+         || jsonb_build_object('comments', (
+              select coalesce(jsonb_agg(jsonb_build_object('author', c.author, 'said', c.said, 'at', c.created_at) order by c.id), '[]')
+                from (select c.* from bpm_core.task_comment c where c.task_instance_id = t.id and c.tenant_id = t.tenant_id order by c.id desc limit 100) c))
+    into v_task
+    from bpm_core.task_instance t
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select v.input_schema, v.result_schema from bpm_core.task_version v where v.tenant_id = t.tenant_id and v.id = t.task_version_id offset 0) v
+   cross join lateral bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, coalesce(t.scope_id, bpm_core.root_scope())) x
+    left join lateral (select n.name, n.attributes from bpm_core.workflow_node n
+                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n on true
+   where t.tenant_id = p_tenant_id and t.id = p_task_id and t.task_type = 'bpm:user';
+  if v_task is null then
+    perform bpm_core.fail('BP404', format('There is no user task %s.', p_task_id), null, 'People''s tasks are those of type bpm:user in the view bpm.task.');
+  end if;
+  return v_task;
+end
+$$;
+
+-- from 50_work/hand_over.sql
+-- Under the locks of instance and task: a user task changes hands. delegation Pending: its holder hands it on and stays its owner; Resolved: it goes back
+-- to them; null: it is simply somebody else's, or nobody's.
+-- Returns:  task_instance as it is now.
+-- Writes:   task_instance, history_event, audit_event.
+create or replace function bpm_core.hand_over(p_task bpm_core.task_instance, p_to text, p_delegation text, p_action text, p_actor text, p_reason text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+begin
+  update bpm_core.task_instance t
+     set assignee = p_to, fencing_token = t.fencing_token + 1, delegation = p_delegation,
+         owner = case p_delegation when 'Pending' then coalesce(t.owner, p_actor) when 'Resolved' then t.owner end,
+         delegates = case when p_delegation = 'Pending' then array(select distinct d from unnest(t.delegates || p_to) d order by d) else t.delegates end
+   where t.tenant_id = p_task.tenant_id and t.id = p_task.id
+  returning t.* into r_task;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, bpm_core.now(), 'TaskReassigned', p_task.token_id, p_task.node_id, p_actor,
+          jsonb_strip_nulls(jsonb_build_object('task', p_task.id, 'from', p_task.assignee, 'to', p_to, 'delegation', p_delegation)));
+  perform bpm_core.write_audit(p_task.tenant_id, p_actor, p_action, 'task_instance', p_task.id::text, null, p_reason,
+    jsonb_build_object('from', p_task.assignee, 'to', p_to));
+  return r_task;
+end
+$$;
+
 -- from 50_work/has_acted.sql
 -- Has this person completed a user task of this process? p_nodes: an array of node ids, of these only; anything else: any.
 -- Returns:  boolean.
@@ -19894,6 +20216,54 @@ begin
 end
 $$;
 
+-- from 50_work/list_user_tasks.sql
+-- What can this person do: open user tasks that are theirs, or nobody's and meant for them, one of their groups or everybody. The engine does not know who is
+-- in a group, so the caller says. Who is excluded sees none; what is to be looked at later comes later, unless it is theirs. Most urgent first, then oldest.
+-- p_after: the last task of the page before.
+-- Returns:  rows: task_id, process_instance_id, business_key, node_id, node_name, assignee, owner, delegation, candidate_groups, candidate_users,
+--           priority_level, due_at, follow_up_at, fencing_token, available_at.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+create or replace function bpm.list_user_tasks(
+  p_actor text default null, p_groups text[] default '{}', p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+returns table (task_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, assignee text, owner text, delegation text,
+               candidate_groups text[], candidate_users text[], priority_level smallint, due_at timestamptz, follow_up_at timestamptz, fencing_token bigint,
+               available_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
+         t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
+    from bpm_core.task_instance t
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select n.name from bpm_core.workflow_node n
+                        where n.tenant_id = t.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = t.node_id offset 0) n
+   where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = 'bpm:user'
+     and (t.assignee = v_actor
+          or t.assignee is null and (t.follow_up_at is null or t.follow_up_at <= bpm_core.now())
+             and (coalesce(cardinality(t.candidate_users), 0) = 0 and coalesce(cardinality(t.candidate_groups), 0) = 0
+                  or v_actor = any (t.candidate_users) or t.candidate_groups && p_groups))
+     and (p_after is null or (t.priority_level, t.available_at, t.id)
+            > (select l.priority_level, l.available_at, l.id from bpm_core.task_instance l where l.tenant_id = p_tenant_id and l.id = p_after))
+     and bpm_core.exclusion_of(t, v_actor) is null
+   order by t.priority_level, t.available_at, t.id
+   limit p_limit;
+end
+$$;
+
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
 -- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
@@ -19936,6 +20306,26 @@ begin
         from bpm_core.task_instance t
        where t.tenant_id = k.tenant_id and t.id = k.id
          for no key update) t;
+end
+$$;
+
+-- from 50_work/lock_to_hand_over.sql
+-- The locks and checks every change of hands begins with.
+-- Returns:  task_instance, open and locked, as its instance is.
+-- Raises:   BP404, BP409 it is not open, BP422 the name or reason is out of range, BP423 its instance is suspended.
+create or replace function bpm_core.lock_to_hand_over(p_tenant_id text, p_task_id uuid, p_to text, p_reason text)
+returns bpm_core.task_instance
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(btrim(p_to)) not between 1 and 200 then
+    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters.', jsonb_build_object('name', left(p_to, 200)));
+  elsif length(p_reason) > 4000 then
+    perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
+  end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
+  return bpm_core.lock_user_task(p_tenant_id, p_task_id);
 end
 $$;
 
@@ -20586,6 +20976,39 @@ begin
 end
 $$;
 
+-- from 50_work/resolve_user_task.sql
+-- Whom a user task was handed on to gives it back to its owner, who answers it.
+-- Returns:  one row: task_id, outcome Done, assignee (the owner), fencing_token.
+-- Raises:   BP403, BP404, BP409 it was not handed on to the actor, or is no longer open; BP422 note out of range; BP423 suspended.
+-- Writes:   task_instance, history_event, audit_event; task_comment with a note. Locks: workflow_instance, then task_instance.
+create or replace function bpm.resolve_user_task(p_task_id uuid, p_note text default null, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  r_task := bpm_core.lock_to_hand_over(p_tenant_id, p_task_id, null, p_note);
+  if r_task.delegation is distinct from 'Pending' or r_task.assignee is distinct from v_actor then
+    perform bpm_core.fail('BP409', format('User task %s is not with %s to be handed back.', p_task_id, v_actor),
+      jsonb_build_object('claimed_by', r_task.assignee, 'owner', r_task.owner, 'delegation', r_task.delegation));
+  end if;
+  r_task := bpm_core.hand_over(r_task, r_task.owner, 'Resolved', 'ResolveUserTask', v_actor, p_note);
+  if p_note <> '' then
+    perform bpm_core.store_comment(p_tenant_id, p_task_id, p_note, v_actor);
+  end if;
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.assignee, r_task.fencing_token;
+end
+$$;
+
 -- from 50_work/result_fault.sql
 -- Is this a result we keep? One of at most as many bytes as a map of variables may have; what is larger belongs into a store of its own.
 -- Returns:  text, what is wrong; null when nothing is.
@@ -20650,6 +21073,45 @@ begin
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
   return true;
+end
+$$;
+
+-- from 50_work/set_user_task.sql
+-- Changes when a user task is due, when it is to be looked at again, and how urgent it is. What is not named stays.
+-- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
+-- Returns:  one row: task_id, outcome Done, due_at, follow_up_at, priority_level.
+-- Raises:   BP403, BP404, BP409 it is no longer open, BP422 changes that are none, BP423 suspended.
+-- Writes:   task_instance, audit_event. Locks: task_instance.
+create or replace function bpm.set_user_task(p_task_id uuid, p_changes jsonb, p_actor text default null, p_tenant_id text default '')
+returns table (task_id uuid, outcome bpm.outcome, due_at timestamptz, follow_up_at timestamptz, priority_level smallint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  r_task  bpm_core.task_instance;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if jsonb_typeof(p_changes) is distinct from 'object' or p_changes = '{}' or p_changes - '{due_at,follow_up_at,priority}'::text[] <> '{}'
+     or p_changes ->> 'priority' not in ('high', 'normal', 'low') or p_changes -> 'priority' = 'null'
+     or p_changes -> 'due_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'due_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'due_at') is null, true)
+     or p_changes -> 'follow_up_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'follow_up_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') is null, true) then
+    perform bpm_core.fail('BP422', 'Changes are an object of due_at, follow_up_at (a time with offset, or null) and priority (high, normal or low).', p_changes);
+  end if;
+  r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+  update bpm_core.task_instance t
+     set due_at = case when p_changes ? 'due_at' then bpm_core.parse_timestamp(p_changes ->> 'due_at') else t.due_at end,
+         follow_up_at = case when p_changes ? 'follow_up_at' then bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') else t.follow_up_at end,
+         priority_level = coalesce(case p_changes ->> 'priority' when 'high' then 0 when 'normal' then 1 when 'low' then 2 end, t.priority_level)
+   where t.tenant_id = p_tenant_id and t.id = p_task_id
+  returning t.* into r_task;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SetUserTask', 'task_instance', p_task_id::text, null, null, p_changes);
+  return query select p_task_id, 'Done'::bpm.outcome, r_task.due_at, r_task.follow_up_at, r_task.priority_level;
 end
 $$;
 
@@ -20737,10 +21199,29 @@ begin
 end
 $$;
 
+-- from 50_work/store_comment.sql
+-- Writes a comment. Returns: its id. Writes: task_comment.
+create or replace function bpm_core.store_comment(p_tenant_id text, p_task_id uuid, p_said text, p_actor text)
+returns uuid
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_id uuid := bpm_core.new_id();
+begin
+  insert into bpm_core.task_comment (tenant_id, id, task_instance_id, author, said, created_at)
+  values (p_tenant_id, v_id, p_task_id, p_actor, p_said, bpm_core.now());
+  return v_id;
+end
+$$;
+
 -- from 50_work/take_user_task.sql
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it, or it is delegated; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -20758,6 +21239,9 @@ begin
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
+  elsif p_task.delegation = 'Pending' then
+    perform bpm_core.fail('BP409', format('User task %s was handed on by %s, who will answer it.', p_task.id, p_task.owner),
+      jsonb_build_object('owner', p_task.owner), 'Hand it back with bpm.resolve_user_task.');
   end if;
   perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t
@@ -20996,11 +21480,11 @@ $$;
 
 -- from 50_work/unclaim_user_task.sql
 -- A person gives a user task back.
--- Returns:  one row: task_id, outcome Done, assignee (null).
--- Raises:   BP403, BP404, BP409 somebody else holds it, or it is no longer open.
+-- Returns:  one row: task_id, outcome Done, assignee (null), fencing_token.
+-- Raises:   BP403, BP404, BP409 somebody else holds it, it is delegated, or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text)
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -21020,10 +21504,36 @@ begin
       perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task_id, r_task.assignee),
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
-    update bpm_core.task_instance t set assignee = null where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    if r_task.delegation = 'Pending' then
+      perform bpm_core.fail('BP409', format('User task %s was handed on by %s.', p_task_id, r_task.owner), jsonb_build_object('owner', r_task.owner),
+        'Hand it back with bpm.resolve_user_task.');
+    end if;
+    update bpm_core.task_instance t
+       set assignee = null, owner = null, delegation = null, fencing_token = t.fencing_token + 1
+     where t.tenant_id = p_tenant_id and t.id = p_task_id
+    returning t.* into r_task;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, null::text;
+  return query select p_task_id, 'Done'::bpm.outcome, null::text, r_task.fencing_token;
+end
+$$;
+
+-- from 50_work/was_delegate.sql
+-- Was a user task of this process, other than p_but, handed on to this person?
+create or replace function bpm_core.was_delegate(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select t.tenant_id, t.id, t.delegates from bpm_core.task_instance t where t.workflow_instance_id = w.id offset 0) t
+     where w.tenant_id = p_tenant_id and t.tenant_id = p_tenant_id and p_actor = any (t.delegates) and t.id is distinct from p_but);
 end
 $$;
 
@@ -21049,6 +21559,67 @@ begin
     perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
   return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+end
+$$;
+
+-- from 60_decision/apply_approval_times.sql
+-- Under the locks of their instances: what is due of these approvals by now. Expiry comes before everything else, and is recorded as a decision of
+-- bpm:expiry; of one instance one takes effect at once, the others follow by themselves.
+-- Returns:  integer, how many changed.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write.
+create or replace function bpm_core.apply_approval_times(p_tenant_id text, p_approvals uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_due bpm_core.approval_record[];
+begin
+  v_due := array(
+    select a::bpm_core.approval_record
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
+     cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.status = 'Pending' and a.due_at <= p_now and w.status = 'Running');
+  with turn as materialized (
+    select d.*, d.expires_at <= p_now is true as is_expired, d.escalate_at <= p_now is true as escalates,
+           case when d.remind_at <= p_now then d.remind_at + d.remind_every * (floor(extract(epoch from p_now - d.remind_at) / extract(epoch from d.remind_every)) + 1) end as remind_next
+      from unnest(v_due) d),
+  changed as (
+    update bpm_core.approval_record a
+       set status = case when t.is_expired then 'Expired' else a.status end,
+           decided_by = case when t.is_expired then 'bpm:expiry' end, decided_at = case when t.is_expired then p_now end,
+           escalated_at = case when t.escalates and not t.is_expired then p_now else a.escalated_at end,
+           escalate_at = case when t.escalates and not t.is_expired then null else a.escalate_at end,
+           reminded = a.reminded + (t.remind_next is not null and not t.is_expired)::integer,
+           remind_at = case when t.is_expired then a.remind_at else coalesce(t.remind_next, a.remind_at) end,
+           due_at = case when t.is_expired then a.due_at
+                         else least(a.expires_at, coalesce(t.remind_next, a.remind_at), case when not t.escalates then a.escalate_at end) end
+      from turn t
+     where a.tenant_id = t.tenant_id and a.id = t.id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  select t.tenant_id, t.workflow_instance_id, p_now, x.kind::bpm_core.history_kind, t.token_id, t.node_id, x.from_state, x.to_state, x.actor,
+         jsonb_build_object('approval', t.id) || x.more
+    from turn t
+   cross join lateral (values
+     (1, t.is_expired, 'ApprovalDecided', 'Pending', 'Expired', 'bpm:expiry', '{}'::jsonb),
+     (2, t.escalates and not t.is_expired, 'ApprovalEscalated', null, null, null, jsonb_build_object('to', t.escalate_to)),
+     (3, t.remind_next is not null and not t.is_expired, 'ApprovalReminded', null, null, null, jsonb_build_object('reminder', t.reminded + 1))
+     ) x(n, holds, kind, from_state, to_state, actor, more)
+   where x.holds
+   order by t.id, x.n;
+  perform bpm_core.apply_decisions(p_tenant_id, array(
+    select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
+  -- Who may decide can have become fewer since it was asked: somebody did an earlier task.
+  perform bpm_core.stop_starved(p_tenant_id, array(
+    select a.id
+      from (select p_tenant_id as tenant_id, d.id from unnest(v_due) d where d.approvers is not null offset 0) d
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = d.tenant_id and a.id = d.id offset 0) a
+     where a.status = 'Pending' and (bpm_core.vote_outcome(a::bpm_core.approval_record)).starved));
+  return coalesce(cardinality(v_due), 0);
 end
 $$;
 
@@ -21106,6 +21677,100 @@ begin
 end
 $$;
 
+-- from 60_decision/approval_bar.sql
+-- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
+-- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
+-- Returns:  text; null: nothing.
+create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_process uuid;
+begin
+  if p_actor = any (p_approval.excluded_actors) then
+    return 'Excluded';
+  elsif p_actor <> all (p_approval.approvers) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
+    return 'NotAsked';
+  elsif p_approval.exclude = '{}' then
+    return null;
+  end if;
+  v_process := (select w.process_instance_id from bpm_core.workflow_instance w
+                 where w.tenant_id = p_approval.tenant_id and w.id = p_approval.workflow_instance_id);
+  return case
+    when 'requester' = any (p_approval.exclude)
+         and exists (select from bpm_core.process_instance p where p.tenant_id = p_approval.tenant_id and p.id = v_process and p.started_by = p_actor)
+      then 'requester'
+    when 'earlier_actors' = any (p_approval.exclude)
+         and (bpm_core.has_acted(p_approval.tenant_id, v_process, p_actor, 'true')
+              or bpm_core.has_voted(p_approval.tenant_id, v_process, p_actor, p_approval.id))
+      then 'earlier_actors'
+    when 'delegates' = any (p_approval.exclude) and bpm_core.was_delegate(p_approval.tenant_id, v_process, p_actor, null) then 'delegates' end;
+end
+$$;
+
+-- from 60_decision/approval_terms.sql
+-- A policy, as approval_problem lets it through, from this moment on. Null: one person, who may be anybody, and time does nothing.
+create or replace function bpm_core.approval_terms(
+  p_policy jsonb, p_now timestamptz, out required integer, out approvers text[], out veto boolean, out exclude text[], out excluded_actors text[],
+  out expires_at timestamptz, out remind_every interval, out remind_at timestamptz, out escalate_to text, out escalate_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[] := array['requester', 'earlier_actors', 'delegates'];
+  v_named text[];
+begin
+  required := coalesce((p_policy ->> 'required')::integer, 1);
+  veto := coalesce((p_policy ->> 'veto')::boolean, true);
+  exclude := '{}';
+  excluded_actors := '{}';
+  if p_policy is null then
+    return;
+  end if;
+  v_named := bpm_core.name_list(coalesce(p_policy -> 'exclude', 'null'));
+  approvers := case when p_policy ? 'approvers' then bpm_core.name_list(p_policy -> 'approvers') end;
+  exclude := array(select n from unnest(v_named) n where n = any (v_parts));
+  excluded_actors := array(select n from unnest(v_named) n where n <> all (v_parts));
+  expires_at := p_now + bpm_core.parse_duration(p_policy ->> 'expires_in');
+  remind_every := bpm_core.parse_duration(p_policy ->> 'remind_every');
+  remind_at := p_now + remind_every;
+  escalate_to := btrim(p_policy ->> 'escalate_to');
+  escalate_at := p_now + bpm_core.parse_duration(p_policy ->> 'escalate_in');
+end
+$$;
+
+-- from 60_decision/approvers_left.sql
+-- How many could still vote on an approval that names its approvers, the one it is or can be escalated to included.
+-- Returns:  integer; null: anybody may, nobody can count them.
+create or replace function bpm_core.approvers_left(p_approval bpm_core.approval_record)
+returns integer
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_whole bpm_core.approval_record := p_approval;
+begin
+  if p_approval.approvers is null then
+    return null;
+  end if;
+  v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
+  return (
+    select count(*)::integer
+      from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
+     where bpm_core.approval_bar(v_whole, n.name) is null
+       and not exists (select from bpm_core.approval_vote v
+                        where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = n.name));
+end
+$$;
+
 -- from 60_decision/bury_rejections.sql
 -- Rejections nobody caught: a dead letter each, which cannot be requeued, and the instances fail with everything in them.
 -- No incident: nothing could resolve it.
@@ -21136,36 +21801,96 @@ begin
 end
 $$;
 
+-- from 60_decision/cast_vote.sql
+-- Under the lock: writes somebody's vote and, when it is the one that decides, the decision. The effect is still to come.
+-- Where nobody is left for the votes that are missing, the step stops with an incident.
+-- Raises:   BP422 evidence is not there or was purged.
+-- Writes:   approval_vote, evidence, history_event, audit_event; approval_record when it decides; what stop_starved writes.
+create or replace function bpm_core.cast_vote(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_note text, p_evidence jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_vote     text := case p_decision when 'Approved' then 'Approve' else 'Reject' end;
+  v_evidence uuid[] := '{}'::uuid[];
+  r_outcome  record;
+begin
+  if p_evidence is not null then
+    v_evidence := bpm_core.store_evidence(p_approval.tenant_id, p_evidence, p_actor);
+    if array_position(v_evidence, null) is not null then
+      perform bpm_core.fail('BP422', 'Evidence is not there, or was purged.', jsonb_build_object('evidence', array_position(v_evidence, null)));
+    end if;
+  end if;
+  insert into bpm_core.approval_vote (tenant_id, approval_id, actor, vote, note, at, evidence_ids)
+  values (p_approval.tenant_id, p_approval.id, p_actor, v_vote, p_note, bpm_core.now(), v_evidence);
+  select o.status, o.starved into r_outcome from bpm_core.vote_outcome(p_approval) o;
+  if r_outcome.status is not null then
+    perform bpm_core.record_decision(p_approval, r_outcome.status, p_actor, p_note, v_vote);
+    return;
+  end if;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_approval.tenant_id, p_approval.workflow_instance_id, bpm_core.now(), 'ApprovalVoted', p_approval.token_id, p_approval.node_id, p_actor,
+          jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', v_vote, 'note', p_note)));
+  perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'VoteOnApproval', 'approval', p_approval.id::text, null, p_note,
+    jsonb_build_object('vote', v_vote, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id, 'task_type', p_approval.task_type));
+  if r_outcome.starved then
+    perform bpm_core.stop_starved(p_approval.tenant_id, array[p_approval.id]);
+  end if;
+end
+$$;
+
 -- from 60_decision/check_decidable.sql
 -- Under the lock: may this be decided so by this actor, or was it?
--- Raises:   BP403 the actor is excluded. BP409 closed, or decided otherwise; the detail is the first outcome.
+-- Returns:  boolean: their vote is to be cast. False: it was, or the decision stands already.
+-- Raises:   BP403 the actor is excluded or not asked. BP409 closed, decided or voted otherwise, or the time to decide is over; the detail is the first outcome.
 create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text)
-returns void
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_first jsonb := jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
                                       'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note);
+  v_vote  text := (select v.vote from bpm_core.approval_vote v
+                    where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor);
+  v_bar   text;
 begin
   if p_approval.status = 'Cancelled' then
     perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), v_first);
-  elsif p_approval.status = 'Pending' then
-    if p_actor = any (p_approval.excluded_actors) then
-      perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
-        jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor), 'Let somebody decide who had no part in it.');
-    end if;
-  elsif p_approval.status::text <> p_decision then
+  elsif p_approval.status::text = p_decision then
+    return false;
+  elsif p_approval.status <> 'Pending' then
     perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
       v_first, 'A decision is taken once.');
+  elsif v_vote is not null and v_vote <> (case p_decision when 'Approved' then 'Approve' else 'Reject' end) then
+    perform bpm_core.fail('BP409', format('%s voted %s on approval %s before.', p_actor, v_vote, p_approval.id), v_first || jsonb_build_object('vote', v_vote),
+      'A vote is cast once.');
+  elsif v_vote is not null then
+    return false;
+  elsif p_approval.expires_at <= bpm_core.now() then
+    perform bpm_core.fail('BP409', format('The time to decide approval %s is over.', p_approval.id), v_first || jsonb_build_object('expires_at', p_approval.expires_at));
   end if;
+  v_bar := bpm_core.approval_bar(p_approval, p_actor);
+  if v_bar is not null then
+    perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
+      jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor, 'reason', v_bar),
+      case v_bar when 'NotAsked' then 'It names those who may.' else 'Let somebody decide who had no part in it.' end);
+  end if;
+  return true;
 end
 $$;
 
 -- from 60_decision/check_decision.sql
 -- The arguments of a decision.
--- Raises:   BP422 decision or note out of range.
-create or replace function bpm_core.check_decision(p_decision text, p_note text)
+-- Raises:   BP422 decision, note or evidence out of range.
+create or replace function bpm_core.check_decision(p_decision text, p_note text, p_evidence jsonb)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -21176,6 +21901,8 @@ begin
       jsonb_build_object('decision', p_decision), 'Decide Approved or Rejected.');
   elsif length(p_note) > 4000 then
     perform bpm_core.fail('BP422', format('The note has %s characters; at most 4000.', length(p_note)), jsonb_build_object('length', length(p_note)));
+  elsif p_evidence is not null and bpm_core.evidence_fault(p_evidence) is not null then
+    perform bpm_core.fail('BP422', bpm_core.evidence_fault(p_evidence));
   end if;
 end
 $$;
@@ -21213,17 +21940,20 @@ end
 $$;
 
 -- from 60_decision/decide_approval.sql
--- Decides an approval, once, and lets the decision take effect in the same transaction.
+-- Decides an approval, once, and lets the decision take effect in the same transaction. Where it takes several people each casts one vote,
+-- and the vote that makes them enough decides. p_evidence: what the decision rests on, as attach_evidence takes it.
 -- The same decision again gets the first outcome, and drives its effect if that is still pending.
--- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow).
--- Raises:   BP403 not granted, or the actor is excluded. BP404 no such approval. BP409 decided otherwise before, or closed (detail: the first outcome).
---           BP422 decision neither Approved nor Rejected, note over 4,000 characters. 55P03, 40P01: repeat the call.
--- Writes:   approval_record, history_event, audit_event, and what the effect writes.
+-- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow),
+--           approvals and rejections: the votes cast so far.
+-- Raises:   BP403 not granted, or the actor is excluded or not asked. BP404 no such approval. BP409 decided or voted otherwise before, closed, or too late (detail: the first outcome).
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters, evidence refused. 55P03, 40P01: repeat the call.
+-- Writes:   approval_record, approval_vote, evidence, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
 -- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
-  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_tenant_id text default '')
-returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text)
+  p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_evidence jsonb default null,
+  p_tenant_id text default '')
+returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text, approvals integer, rejections integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -21238,22 +21968,23 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  perform bpm_core.check_decision(p_decision, p_note);
+  perform bpm_core.check_decision(p_decision, p_note, p_evidence);
   select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
   if not found then
     perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
   end if;
   perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
   select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
-  perform bpm_core.check_decidable(r_approval, p_decision, v_actor);
-  if r_approval.status = 'Pending' then
-    perform bpm_core.record_decision(r_approval, p_decision::bpm_core.approval_status, v_actor, p_note);
+  if bpm_core.check_decidable(r_approval, p_decision, v_actor) then
+    perform bpm_core.cast_vote(r_approval, p_decision, v_actor, p_note, p_evidence);
   end if;
   perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
   return query
-  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text
+  select a.id, a.status::text, a.effect::text, a.decided_by, a.decided_at, w.status::text, v.approvals, v.rejections
     from bpm_core.approval_record a
    cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+   cross join lateral (select count(*) filter (where v.vote = 'Approve')::integer as approvals, count(*) filter (where v.vote = 'Reject')::integer as rejections
+                         from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id offset 0) v
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
 end
 $$;
@@ -21299,9 +22030,54 @@ begin
 end
 $$;
 
+-- from 60_decision/drive_approval_times.sql
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
+-- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_result bpm_core.tick_result;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+begin
+  v_found := array(
+    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.approval_record a
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now and w.status = 'Running'
+     order by a.due_at, a.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  end if;
+  v_result.next_due_at := (
+    select a.due_at
+      from bpm_core.approval_record a
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     order by a.due_at
+     limit 1);
+  return v_result;
+end
+$$;
+
 -- from 60_decision/enter_approval_tasks.sql
--- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved.
--- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers.
+-- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved. Where those who were to decide may not,
+-- the step stops with an incident.
+-- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers;
+--           incident where nobody could decide.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -21311,7 +22087,9 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now     timestamptz := bpm_core.now();
+  v_asked   bpm_core.approval_record[];
+  v_starved bpm_core.approval_record[];
 begin
   with rested as (
     update bpm_core.token t
@@ -21320,24 +22098,99 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a.tenant_id, a.instance_id, a.version_id, a.token_id, a.node_id, a.flow_id, t.visit),
   asked as (
-    insert into bpm_core.approval_record (tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at)
-    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now
+    insert into bpm_core.approval_record as r (
+      tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at, required_approvals, approvers, veto, exclude, excluded_actors,
+      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at)
+    select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now, p.required, p.approvers, p.veto, p.exclude,
+           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at)
       from rested r
-     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
+     cross join lateral (select b.task_type, b.approval from bpm_core.workflow_task_binding b
                           where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
-    returning tenant_id, workflow_instance_id, id, token_id, node_id, task_type, visit)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
-  select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
-         jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
-    from asked a;
-  return bpm_core.arm_boundaries(p_arriving);
+     cross join lateral bpm_core.approval_terms(b.approval, v_now) p
+    returning r.*),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
+           jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
+      from asked a)
+  select array_agg(a::bpm_core.approval_record) filter (where a.approvers is not null) into v_asked from asked a;
+  if v_asked is null then
+    return bpm_core.arm_boundaries(p_arriving);
+  end if;
+  v_starved := array(select a from unnest(v_asked) a where (bpm_core.vote_outcome(a)).starved);
+  perform bpm_core.stop_starved((p_arriving[1]).tenant_id, array(select a.id from unnest(v_starved) a));
+  return bpm_core.arm_boundaries(array(select m from unnest(p_arriving) m where m.token_id <> all (array(select a.token_id from unnest(v_starved) a))));
+end
+$$;
+
+-- from 60_decision/has_voted.sql
+-- Has this person voted on an approval of this process, other than p_but?
+create or replace function bpm_core.has_voted(p_tenant_id text, p_process_instance_id uuid, p_actor text, p_but uuid)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select
+      from (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
+     cross join lateral (select a.tenant_id, a.id from bpm_core.approval_record a where a.workflow_instance_id = w.id offset 0) a
+     cross join lateral (select v.actor from bpm_core.approval_vote v
+                          where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = p_actor offset 0) v
+     where w.tenant_id = p_tenant_id and a.tenant_id = p_tenant_id and a.id is distinct from p_but);
+end
+$$;
+
+-- from 60_decision/list_approvals.sql
+-- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first.
+-- p_after: the last approval of the page before.
+-- Returns:  rows: approval_id, process_instance_id, business_key, node_id, node_name, task_type, required_approvals, approvals (so far), expires_at,
+--           is_escalated (that is why they may), created_at.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+create or replace function bpm.list_approvals(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+returns table (approval_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, task_type text, required_approvals integer,
+               approvals integer, expires_at timestamptz, is_escalated boolean, created_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
+         (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),
+         a.expires_at, coalesce(a.escalated_at is not null and a.escalate_to = v_actor and v_actor <> all (a.approvers), false), a.created_at
+    from bpm_core.approval_record a
+   cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
+                        where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = a.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select n.name from bpm_core.workflow_node n
+                        where n.tenant_id = a.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id offset 0) n
+   where a.status = 'Pending' and a.tenant_id = p_tenant_id
+     and (p_after is null or (a.created_at, a.id) > (select l.created_at, l.id from bpm_core.approval_record l where l.tenant_id = p_tenant_id and l.id = p_after))
+     and (a.expires_at is null or a.expires_at > bpm_core.now())
+     and not exists (select from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = v_actor)
+     and bpm_core.approval_bar(a, v_actor) is null
+   order by a.created_at, a.id
+   limit p_limit;
 end
 $$;
 
 -- from 60_decision/record_decision.sql
 -- Under the lock: writes the decision of a pending approval. Its effect is still to come.
 -- Writes:   approval_record, history_event, audit_event.
-create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text)
+create or replace function bpm_core.record_decision(p_approval bpm_core.approval_record, p_status bpm_core.approval_status, p_actor text, p_note text, p_vote text)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -21353,10 +22206,66 @@ begin
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
-          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'note', p_note)));
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note)));
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
                        'task_type', p_approval.task_type));
+end
+$$;
+
+-- from 60_decision/stop_starved.sql
+-- Approvals nobody is left to decide: closed, and their steps stopped with an incident that names who was asked. Resolving it asks anew.
+-- Writes:   what close_waits and open_incidents write. The instances are locked.
+create or replace function bpm_core.stop_starved(p_tenant_id text, p_approvals uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_troubles bpm_core.trouble[];
+begin
+  v_troubles := array(
+    select row(row(a.tenant_id, a.workflow_instance_id, w.workflow_version_id, t.scope_id, a.token_id, a.node_id, t.via_flow_id, null)::bpm_core.moving,
+               'NoApprover', format('Nobody is left who could decide about %s.', a.node_id),
+               jsonb_build_object('approval', a.id, 'required', a.required_approvals, 'approvers', a.approvers, 'exclude', a.exclude,
+                                  'excluded', a.excluded_actors))::bpm_core.trouble
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_approvals) k(id) offset 0) k
+     cross join lateral (select a.* from bpm_core.approval_record a where a.tenant_id = k.tenant_id and a.id = k.id offset 0) a
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     cross join lateral (select t.scope_id, t.via_flow_id from bpm_core.token t where t.tenant_id = a.tenant_id and t.id = a.token_id offset 0) t
+     where a.status = 'Pending');
+  perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
+  perform bpm_core.open_incidents(v_troubles);
+end
+$$;
+
+-- from 60_decision/vote_outcome.sql
+-- What the votes cast so far decide.
+-- Returns:  Approved, Rejected, or null: nothing yet. starved: more have to approve, and too few are left who may.
+create or replace function bpm_core.vote_outcome(p_approval bpm_core.approval_record, out status bpm_core.approval_status, out starved boolean)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_for     integer;
+  v_against integer;
+  v_left    integer := bpm_core.approvers_left(p_approval);
+begin
+  select count(*) filter (where v.vote = 'Approve')::integer, count(*) filter (where v.vote = 'Reject')::integer into v_for, v_against
+    from bpm_core.approval_vote v
+   where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id;
+  starved := coalesce(v_for + v_left < p_approval.required_approvals, false);
+  status := (case
+    when v_for >= p_approval.required_approvals then 'Approved'
+    when v_against > 0 and (p_approval.veto or starved or v_left is null and v_against >= p_approval.required_approvals) then 'Rejected' end)::bpm_core.approval_status;
+  starved := starved and status is null;
 end
 $$;
 
@@ -25648,7 +26557,7 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_16.sql
--- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
+-- I-16: one approval per step visit, decided once, in effect exactly once, by the votes it takes; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
@@ -25685,6 +26594,8 @@ as $$
                          and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
+  union all
+  select v from bpm_core.uneven_votes(p_tenant_id) v
   union all
   select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
     from bpm_core.task_instance t
@@ -26898,7 +27809,7 @@ end
 $$;
 
 -- from 80_operation/tick.sql
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -26931,6 +27842,9 @@ begin
     positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
+  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
+  next_due_at := least(next_due_at, v_tick.next_due_at);
+  done := done || jsonb_build_object('decisions', v_tick.done);
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
@@ -26983,6 +27897,35 @@ begin
                          from unnest(p_tie.host_columns) with ordinality c(name, n)
                          join pg_attribute a on a.attrelid = p_tie.host_table and a.attname = c.name));
 end
+$$;
+
+-- from 80_operation/uneven_votes.sql
+-- I-16, of the votes: each person once, and enough of them exactly when it is decided so.
+create or replace function bpm_core.uneven_votes(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
+           jsonb_build_object('status', a.status, 'required', a.required_approvals, 'for', v.votes_for, 'against', v.votes_against, 'decided_by', a.decided_by))
+    from bpm_core.approval_record a
+   cross join lateral (
+     select count(*) filter (where v.vote = 'Approve') as votes_for, count(*) filter (where v.vote = 'Reject') as votes_against, max(v.at) as last_at,
+            coalesce(bool_or(v.actor = a.decided_by and v.vote = case a.status when 'Approved' then 'Approve' else 'Reject' end), false) as has_decider,
+            coalesce(bool_or(v.actor = any (a.excluded_actors)
+                             or v.actor <> all (a.approvers) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger
+       from bpm_core.approval_vote v
+      where v.tenant_id = a.tenant_id and v.approval_id = a.id) v
+   cross join lateral (values
+     ('approved, but not by the number it takes', a.status = 'Approved' and v.votes_for <> a.required_approvals),
+     ('enough have approved, but it is not approved', a.status in ('Pending', 'Rejected', 'Expired') and v.votes_for >= a.required_approvals),
+     ('approved against a veto', a.status = 'Approved' and a.veto and v.votes_against > 0),
+     ('one refused, but it is not', a.status = 'Pending' and a.veto and v.votes_against > 0),
+     ('decided by somebody who did not vote so', a.status in ('Approved', 'Rejected') and not v.has_decider),
+     ('a vote after the decision', v.last_at > a.decided_at),
+     ('a vote of somebody who may not', v.has_stranger),
+     ('expired before its time', a.status = 'Expired' and coalesce(a.expires_at > a.decided_at, true))) x(rule, broken)
+   where a.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/unmet_starts.sql
@@ -27409,7 +28352,7 @@ select h.tenant_id,
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
          when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
                          'ConditionMet', 'SubscriptionClosed') then 'message'
-         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed') then 'decision'
+         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
          when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
@@ -27836,7 +28779,10 @@ select t.tenant_id,
        t.due_at,
        t.follow_up_at,
        t.candidate_users,
-       t.headers
+       t.headers,
+       t.owner,
+       t.delegation,
+       t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -27939,6 +28885,17 @@ select r.tenant_id,
  where r.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
 
+create or replace view bpm.task_comment with (security_barrier) as
+select c.tenant_id,
+       c.id as comment_id,
+       c.task_instance_id as task_id,
+       c.author,
+       c.said,
+       c.created_at
+  from bpm_core.task_comment c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_comment is 'What people say about user tasks.';
+
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -27959,7 +28916,19 @@ select a.tenant_id,
        a.note,
        a.required_approvals,
        a.expires_at,
-       a.created_at
+       a.created_at,
+       a.approvers,
+       a.veto,
+       a.exclude || a.excluded_actors as excluded,
+       a.escalate_to,
+       a.escalated_at,
+       a.reminded,
+       (select count(*)::integer
+          from bpm_core.approval_vote v
+         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
+       (select count(*)::integer
+          from bpm_core.approval_vote v
+         where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Reject') as rejections
   from bpm_core.approval_record a
   left join bpm_core.workflow_instance w on w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -27967,6 +28936,18 @@ select a.tenant_id,
     on n.tenant_id = w.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = a.node_id
  where a.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval is 'Decisions asked for: Pending until bpm.decide_approval, then Approved or Rejected; Expired; Cancelled when the step was left. effect Applied: the decision has had its consequence.';
+
+create or replace view bpm.approval_vote with (security_barrier) as
+select v.tenant_id,
+       v.approval_id,
+       v.actor,
+       v.vote,
+       v.note,
+       v.at,
+       v.evidence_ids
+  from bpm_core.approval_vote v
+ where v.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
 
 -- from 70_delivery/views.sql
 -- What leaves, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -28251,7 +29232,10 @@ values
   ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
+  ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
+  ('list_approvals', true, true, true),
+  ('list_user_tasks', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
   ('plan_migration', true, true, true),
@@ -28288,19 +29272,24 @@ values
   ('throw_error', false, true, false),
   ('tick', false, true, true),
   -- people: user tasks, decisions, repair
+  ('assign_user_task', false, false, true),
   ('cancel_process', false, false, true),
   ('claim_user_task', false, false, true),
+  ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
+  ('delegate_user_task', false, false, true),
   ('discard_dead_letter', false, false, true),
   ('migrate_process', false, false, true),
   ('migrate_processes', false, false, true),
   ('move_token', false, false, true),
   ('reconcile_command', false, false, true),
   ('requeue_dead_letter', false, false, true),
+  ('resolve_user_task', false, false, true),
   ('restart_process', false, false, true),
   ('resume_process', false, false, true),
   ('resolve_incident', false, false, true),
+  ('set_user_task', false, false, true),
   ('send_again', false, false, true),
   ('set_variables', false, false, true),
   ('skip_node', false, false, true),
