@@ -7908,7 +7908,7 @@ begin
       from sub s
      cross join lateral bpm_core.schema_children(s.node, s.at) c
      where s.depth <= 32)
-  select count(*)::integer, (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
     into v_count, v_problem
     from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
             from sub s) x
@@ -19076,6 +19076,13 @@ begin
 end
 $$;
 
+-- from 50_work/claim_key_of.sql
+-- The idempotency key of a claim: one worker's request. Both may be longer together than a key.
+create or replace function bpm_core.claim_key_of(p_worker text, p_request_id text)
+returns text
+language sql stable parallel safe
+as $$ select encode(bpm_core.request_hash(p_worker, p_request_id), 'hex') $$;
+
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
 -- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
@@ -19129,9 +19136,11 @@ $$;
 -- from 50_work/claim_tasks.sql
 -- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
+-- p_request_id: the same worker with the same one gets what it still holds of the same claim again, when its reply was lost; good until the first of its
+-- leases runs out.
 -- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
--- Raises:   BP403, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked. Never an instance row.
+-- Raises:   BP403, BP409 the request id was used for another claim, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
+-- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -19148,15 +19157,23 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
-  v_claimed := array(
-    select c
-      from bpm_core.claim_ready_tasks(
-             p_tenant_id, p_worker,
-             array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                     from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-             p_limit, p_lease, p_request_id, bpm_core.now()) c);
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  if p_request_id is not null then
+    v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
+  end if;
+  if v_claimed is null then
+    v_claimed := array(
+      select c
+        from bpm_core.claim_ready_tasks(
+               p_tenant_id, p_worker,
+               array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                       from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+               p_limit, p_lease, p_request_id, bpm_core.now()) c);
+    if exists (select from unnest(v_claimed) c where c.suspended) then
+      v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+    end if;
+    if p_request_id is not null then
+      perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_claimed);
+    end if;
   end if;
   return query
   select c.task_id, c.process_instance_id, c.workflow_instance_id, c.business_key, c.node_id, c.task_type, c.attempt, c.fencing_token,
@@ -19168,10 +19185,11 @@ $$;
 -- from 50_work/claim_tasks_at.sql
 -- Like claim_tasks, from where the caller's positions stand; what runners use. Hand back the positions with the next claim, also after an empty one.
 -- After a rolled-back claim drop them.
+-- p_request_id as in claim_tasks; a claim given again hands the positions back as they came.
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
--- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
+-- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
+-- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -19190,6 +19208,16 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if p_request_id is not null then
+    v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
+    if v_handed is not null then
+      perform bpm_core.check_positions(p_positions, 'array');
+      tasks := bpm_core.claimed_json(v_handed);
+      positions := coalesce(p_positions, '{}');
+      return next;
+      return;
+    end if;
+  end if;
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
   v_claimed := array(
@@ -19202,8 +19230,10 @@ begin
   if exists (select from unnest(v_claimed) c where c.suspended) then
     v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
   end if;
-  tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
+  if p_request_id is not null then
+    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
+  end if;
+  tasks := bpm_core.claimed_json(v_handed);
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
@@ -19248,6 +19278,13 @@ begin
   return query select p_task_id, 'Done'::bpm.outcome, v_actor, r_task.fencing_token;
 end
 $$;
+
+-- from 50_work/claimed_json.sql
+-- Claimed tasks as objects with the columns of claim_tasks.
+create or replace function bpm_core.claimed_json(p_claimed bpm_core.claimed_task[])
+returns jsonb
+language sql stable
+as $$ select coalesce(jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), '[]') from unnest(p_claimed) c $$;
 
 -- from 50_work/close_slots.sql
 -- The positions to hand back after a claim. Types that were not asked for this time are dropped: their position would grow stale.
@@ -20932,6 +20969,76 @@ begin
                         where e.tenant_id = i.tenant_id and e.task_instance_id = t.id
                           and e.fencing_token = (i.item ->> 'fencing_token')::bigint offset 0) e on true
    order by i.n;
+end
+$$;
+
+-- from 50_work/remember_claim.sql
+-- Keeps what a claim with a request id handed out, until the first of its leases runs out (replayed_claim). An empty claim is not kept: asking again costs nothing.
+-- Writes:   idempotency_key.
+create or replace function bpm_core.remember_claim(
+  p_tenant_id text, p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text, p_claimed bpm_core.claimed_task[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if cardinality(p_claimed) = 0 then
+    return;
+  end if;
+  insert into bpm_core.idempotency_key as k (tenant_id, operation, key, request_hash, response, created_at, expires_at)
+  select p_tenant_id, 'claim_tasks', bpm_core.claim_key_of(p_worker, p_request_id), bpm_core.request_hash(p_types::text, p_limit::text, p_lease::text),
+         jsonb_agg(jsonb_build_object('task_id', c.task_id, 'fencing_token', c.fencing_token) order by c.n), bpm_core.now(), min(c.lease_until)
+    from unnest(p_claimed) with ordinality c(slot, available_at, task_id, process_instance_id, workflow_instance_id, business_key, node_id, task_type, attempt,
+                                             fencing_token, lease_until, variables, headers, suspended, n)
+  on conflict (tenant_id, operation, key) do update
+     set request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at, expires_at = excluded.expires_at;
+end
+$$;
+
+-- from 50_work/replayed_claim.sql
+-- What a claim with this request id has handed out, when its reply was lost and the worker asks again. Another caller with the same request is waited for
+-- first. Only what the worker still holds under that claim, and only until the first of its leases runs out: then the request is a new one.
+-- Returns:  claimed_task[], with the variables of now; null: nothing was handed out under it, claim.
+-- Raises:   BP409 the request id was used for another claim.
+-- Locks:    an advisory lock on the request, to the end of the transaction.
+create or replace function bpm_core.replayed_claim(
+  p_tenant_id text, p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
+returns bpm_core.claimed_task[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_key   text := bpm_core.claim_key_of(p_worker, p_request_id);
+  v_now   timestamptz;
+  r_claim bpm_core.idempotency_key;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(p_tenant_id || ' ' || v_key, 5));
+  v_now := bpm_core.now();
+  select k.* into r_claim from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = 'claim_tasks' and k.key = v_key;
+  if r_claim.key is null or r_claim.expires_at <= v_now then
+    return null;
+  elsif r_claim.request_hash <> bpm_core.request_hash(p_types::text, p_limit::text, p_lease::text) then
+    perform bpm_core.fail('BP409', format('Request id %L of worker %s was used for another claim.', p_request_id, p_worker), null,
+      'Use a fresh one for each claim; repeat one only when its answer was lost.');
+  end if;
+  return array(
+    select row(0, t.available_at, t.id, w.process_instance_id, t.workflow_instance_id, p.business_key, t.node_id, t.task_type, t.attempt, t.fencing_token,
+               t.lease_until, v.variables || coalesce(t.input, '{}'), coalesce(t.headers, '{}'), false)::bpm_core.claimed_task
+      from (select p_tenant_id as tenant_id, (c.claimed ->> 'task_id')::uuid as id, (c.claimed ->> 'fencing_token')::bigint as fencing_token, c.n
+              from jsonb_array_elements(r_claim.response) with ordinality c(claimed, n) offset 0) c
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = c.tenant_id and t.id = c.id offset 0) t
+     cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w
+                          where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = t.tenant_id and p.id = w.process_instance_id offset 0) p
+     cross join lateral bpm_core.token_variables(t.tenant_id, t.workflow_instance_id, coalesce(t.scope_id, bpm_core.root_scope())) v
+     where t.state = 'Executing' and t.fencing_token = c.fencing_token and t.worker_id = p_worker and t.lease_until > v_now
+     order by c.n);
 end
 $$;
 
@@ -25879,6 +25986,70 @@ as $$
    where n.tenant_id = p_token.tenant_id and n.workflow_version_id = p_version_id and n.node_id = p_token.node_id and n.kind = 'EventGateway'
 $$;
 
+-- from 80_operation/get_trail.sql
+-- Who decided what, on which version, and what went out with which receipt: one process instance, or all of a business key, oldest first.
+-- p_after_seq: the seq of the last row of the page before.
+-- Returns:  rows: at, process_instance_id, seq, kind, actor, what (in words), node_id, node_name, version (code and number of the workflow it was pinned to
+--           then), note, evidence [{evidence_id, object_key, sha256}], facts [{subject, name, value}], command {command_id, destination, state, attempt,
+--           receipt, error}, detail.
+-- Raises:   BP400 neither or both of instance and key, BP403, BP404, BP422 limit (1..10000).
+create or replace function bpm.get_trail(
+  p_process_instance_id uuid default null, p_business_key text default null, p_limit integer default 1000, p_after_seq bigint default 0, p_tenant_id text default '')
+returns table (at timestamptz, process_instance_id uuid, seq bigint, kind text, actor text, what text, node_id text, node_name text, version text, note text,
+               evidence jsonb, facts jsonb, command jsonb, detail jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_instances uuid[];
+  v_workflows uuid[];
+  v_since     timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  if num_nonnulls(p_process_instance_id, p_business_key) <> 1 then
+    perform bpm_core.fail('BP400', 'Name a process instance or a business key.');
+  elsif p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  v_instances := array(
+    select p.id
+      from (select p.tenant_id, p.id from bpm_core.process_instance p where p.business_key = p_business_key offset 0) p
+     where p.tenant_id = p_tenant_id
+    union all
+    select p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
+  if v_instances = '{}' then
+    perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'with the key ' || p_business_key)), null,
+      'The view bpm.instance lists those you may see.');
+  end if;
+  v_workflows := array(
+    select w.id
+      from unnest(v_instances) i(id)
+     cross join lateral (select w.tenant_id, w.id from bpm_core.workflow_instance w where w.process_instance_id = i.id offset 0) w
+     where w.tenant_id = p_tenant_id);
+  v_since := (select min(p.created_at) - interval '1 day'
+                from (select p_tenant_id as tenant_id, i.id from unnest(v_instances) i(id) offset 0) i
+               cross join lateral (select p.created_at from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.id offset 0) p);
+  return query
+  select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
+         coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+    from (select h.* from bpm_core.trail_step h
+           where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
+           order by h.seq
+           limit p_limit
+          offset 0) h
+   cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                        where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
+   cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
+    left join lateral (select n.name from bpm_core.workflow_node n
+                        where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
+   cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
+   order by h.seq;
+end
+$$;
+
 -- from 80_operation/held_astray.sql
 -- What is held without its instance being suspended, or not held although it is, while no sweep is under way that would mend it.
 -- Returns:  rows (kind, id, status: of the instance, state).
@@ -27899,6 +28070,82 @@ begin
 end
 $$;
 
+-- from 80_operation/trail_proof.sql
+-- What a row of history rests on: the evidence of a vote or an accepted result, the facts that came with it, the command as it is now with its receipt.
+-- Returns:  one row; null where there is none.
+create or replace function bpm_core.trail_proof(
+  p_tenant_id text, p_kind text, p_actor text, p_detail jsonb, out evidence jsonb, out facts jsonb, out command jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_evidence uuid[];
+begin
+  case
+    when p_kind in ('ApprovalDecided', 'ApprovalVoted') then
+      select v.evidence_ids into v_evidence
+        from bpm_core.approval_vote v
+       where v.tenant_id = p_tenant_id and v.approval_id = (p_detail ->> 'approval')::uuid and v.actor = p_actor;
+    when p_kind = 'TaskCompleted' then
+      v_evidence := array(
+        select e.evidence_id from bpm_core.result_evidence e
+         where e.tenant_id = p_tenant_id and e.task_instance_id = (p_detail ->> 'task')::uuid and e.attempt = (p_detail ->> 'attempt')::integer
+         order by e.evidence_id);
+      select jsonb_agg(jsonb_build_object('subject', s.subject_type || ' ' || s.subject_key, 'name', f.name, 'value', f.value) order by s.subject_type, s.subject_key, f.name)
+        into facts
+        from (select f.tenant_id, f.subject_id, f.name, f.value from bpm_core.fact f
+               where f.task_instance_id = (p_detail ->> 'task')::uuid and f.attempt = (p_detail ->> 'attempt')::integer offset 0) f
+       cross join lateral (select s.subject_type, s.subject_key from bpm_core.subject s where s.tenant_id = f.tenant_id and s.id = f.subject_id offset 0) s
+       where f.tenant_id = p_tenant_id;
+    when p_detail ? 'command' then
+      select jsonb_build_object('command_id', o.command_id, 'destination', o.destination_code, 'state', o.state, 'attempt', o.attempt,
+                                'receipt', o.receipt, 'error', o.last_error)
+        into command
+        from bpm_core.outbox o
+       where o.command_id = (p_detail ->> 'command')::uuid and o.tenant_id = p_tenant_id;
+    else
+      null;
+  end case;
+  select jsonb_agg(jsonb_build_object('evidence_id', e.id, 'object_key', e.object_key, 'sha256', encode(e.sha256, 'hex')) order by k.n) into evidence
+    from (select p_tenant_id as tenant_id, k.* from unnest(v_evidence) with ordinality k(id, n) offset 0) k
+   cross join lateral (select e.* from bpm_core.evidence e where e.tenant_id = k.tenant_id and e.id = k.id offset 0) e;
+end
+$$;
+
+-- from 80_operation/trail_words.sql
+-- A row of history in the words of somebody who asks what was decided and what went out.
+create or replace function bpm_core.trail_words(p_kind text, p_to_state text, p_detail jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case p_kind
+    when 'InstanceStarted' then 'started'
+    when 'InstanceCompleted' then 'completed'
+    when 'InstanceFailed' then 'failed'
+    when 'InstanceCancelled' then 'cancelled'
+    when 'InstanceMigrated' then 'moved to another version'
+    when 'VariablesSet' then 'set ' || coalesce((select string_agg(k, ', ' order by k) from jsonb_object_keys(case jsonb_typeof(p_detail -> 'variables') when 'object' then p_detail -> 'variables' else '{}' end) k), 'variables')
+    when 'TaskCompleted' then 'did the task, attempt ' || (p_detail ->> 'attempt')
+    when 'TaskFailed' then 'failed the task, attempt ' || (p_detail ->> 'attempt')
+    when 'TaskReassigned' then case p_detail ->> 'delegation' when 'Pending' then 'handed the task on to ' when 'Resolved' then 'handed the task back to '
+                                 else 'gave the task to ' end || coalesce(p_detail ->> 'to', 'nobody')
+    when 'ApprovalRequested' then 'a decision is asked for'
+    when 'ApprovalVoted' then case p_detail ->> 'vote' when 'Approve' then 'voted for it' else 'voted against it' end
+    when 'ApprovalDecided' then case p_to_state when 'Approved' then 'approved' when 'Rejected' then 'rejected' else 'the time to decide is over' end
+    when 'ApprovalApplied' then 'the decision took effect'
+    when 'ApprovalClosed' then 'no decision is needed any more'
+    when 'ApprovalReminded' then 'reminded, ' || (p_detail ->> 'reminder')
+    when 'ApprovalEscalated' then 'may also be decided by ' || (p_detail ->> 'to')
+    when 'CommandWritten' then 'a command for ' || (p_detail ->> 'destination')
+    when 'IncidentOpened' then 'stopped: ' || (p_detail ->> 'code')
+    when 'IncidentResolved' then 'driven again'
+    else lower(regexp_replace(p_kind, '(?<=[a-z])(?=[A-Z])', ' ', 'g')) end
+$$;
+
 -- from 80_operation/uneven_votes.sql
 -- I-16, of the votes: each person once, and enough of them exactly when it is decided so.
 create or replace function bpm_core.uneven_votes(p_tenant_id text)
@@ -29217,6 +29464,30 @@ select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
   from bpm_core.instance_migration m;
 comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
 
+-- History without the mechanics, for whoever asks who decided what and what went out. An instance that was migrated is read by the version of then.
+create or replace view bpm_core.trail_step as
+select h.tenant_id,
+       w.process_instance_id,
+       h.workflow_instance_id,
+       h.seq,
+       h.at,
+       h.kind::text as kind,
+       h.node_id,
+       h.to_state,
+       h.actor,
+       h.detail,
+       coalesce((select m.from_version_id
+                   from bpm_core.instance_migration m
+                  where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
+                  order by m.seq
+                  limit 1), w.workflow_version_id) as workflow_version_id
+  from bpm_core.history_event h
+  join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+ where h.kind::text like any (array['Instance%', 'Approval%', 'Command%', 'Compensation%', 'Incident%', 'Review%'])
+    or h.kind in ('VariablesSet', 'TaskCompleted', 'TaskFailed', 'TaskReassigned', 'TaskRequeued', 'ErrorThrown', 'NodeSkipped', 'TokenPlaced', 'MessageReceived',
+                  'ProcessEnded');
+comment on view bpm_core.trail_step is 'What bpm.get_trail shows of history.';
+
 -- from 90_access/views.sql
 -- Which role may call which public function. Grants as data: bpm_core.apply_grants makes the database equal to this list, a test proves it.
 -- A role that is named may call; bpm_admin may call everything, so it is not repeated. Reading is for all four.
@@ -29232,6 +29503,7 @@ values
   ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
+  ('get_trail', true, true, true),
   ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
   ('list_approvals', true, true, true),

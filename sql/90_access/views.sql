@@ -12,6 +12,7 @@ values
   ('get_facts', true, true, true),
   ('get_history', true, true, true),
   ('get_process', true, true, true),
+  ('get_trail', true, true, true),
   ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
   ('list_approvals', true, true, true),
