@@ -7908,7 +7908,7 @@ begin
       from sub s
      cross join lateral bpm_core.schema_children(s.node, s.at) c
      where s.depth <= 32)
-  select count(*)::integer, (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
+  select count(*), (array_agg(x.at || ': ' || x.problem order by x.depth, x.at) filter (where x.problem is not null))[1]
     into v_count, v_problem
     from (select s.at, s.depth, case when s.depth > 32 then 'nested more than 32 deep' else bpm_core.schema_node_problem(s.node, s.at = '', p_schema) end as problem
             from sub s) x
