@@ -1,6 +1,8 @@
 -- Types and tables.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- from 00_foundation/tables.sql
 -- Clock, ids, errors, settings, tenants. The few tables here are global, small and read-mostly.
 

@@ -1,6 +1,8 @@
 -- Functions, views, grants.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- from 00_foundation/acting_as.sql
 -- The actor a human or administrative call is recorded under.
 -- Returns:  text, p_actor or the caller's role.
@@ -7435,7 +7437,7 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree, 'condition_source', n.definition -> 'condition') end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
                          || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
                          || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
@@ -15290,8 +15292,16 @@ begin
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
+                 || case s.kind when 'Conditional' then jsonb_build_object('condition', c.source) else '{}' end
             from bpm_core.live_tokens(p_tenant_id, p_workflows) t
            cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+            left join lateral (
+              select n.expressions ->> 'condition_source' as source
+                from (select w.workflow_version_id from bpm_core.workflow_instance w
+                       where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+               cross join lateral (select n.expressions from bpm_core.workflow_node n
+                                    where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n) c
+              on s.kind = 'Conditional'
            where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(

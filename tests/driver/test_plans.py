@@ -234,6 +234,7 @@ PREFIX = {
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,
+    "outbox_probe": 2,
     "inbox_of_target": 1,
     "event_due": 2,
     "event_waiting": 2,
