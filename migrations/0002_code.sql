@@ -24451,8 +24451,9 @@ begin
        cross join lateral (
          select e.id
            from bpm_core.event e
-          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
-            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          where e.dispatch_state = 'Pending' and e.thread_id is not null
+            and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+                = hashtextextended(p_tenant_id || chr(31) || r.session_id || chr(31) || r.thread_id, 7526)
           order by e.occurred_at, e.id
           limit 1) b
        where b.id <> r.id);
@@ -24561,7 +24562,7 @@ begin
     v_some := bpm_core.parse_starts(p_tenant_id, (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
                                                             'business_key', (p_actions[w.place]).business_key))
-                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+                       || jsonb_build_object('variables', bpm_core.shield_variables((p_actions[w.place]).variables)) order by w.place)
         from unnest(v_places[v_from : v_from + 999]) w(place)));
     for v_i in 1 .. cardinality(v_some) loop
       v_some[v_i].item := v_places[v_from + v_i - 1];
@@ -24886,14 +24887,14 @@ begin
            select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
              from (select r as rule
                      from bpm_core.routing_rule r
-                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
-                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                    where hashtextextended(r.tenant_id || chr(31) || r.event_type, 7526) = any (array(
+                            select hashtextextended(p_tenant_id || chr(31) || t.pattern, 7526) from unnest(bpm_core.type_patterns(e.event_type)) t(pattern)))
                    offset 0) r
             cross join lateral (
               select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
                           when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
                           else true end) v(verdict)
-            where v.verdict is not false) y
+            where (r.rule).tenant_id = p_tenant_id and coalesce((r.rule).channel = e.channel, true) and v.verdict is not false) y
         cross join lateral bpm_core.form_action(y.rule, c.context) f
         where y.level = 1) x);
 end
@@ -24956,7 +24957,7 @@ $$;
 
 -- from 75_intake/read_decision.sql
 -- Reads a decision about an event: one action, or {"actions": […]}.
--- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Returns:  jsonb array of actions, as routing_decision keeps them; wire forms are taken off variables.
 -- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
 create or replace function bpm_core.read_decision(p_decision jsonb)
 returns jsonb
@@ -24988,7 +24989,9 @@ begin
       perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
     end if;
   end loop;
-  return v_actions;
+  return (select jsonb_agg(a.item || case when a.item ? 'variables' then jsonb_build_object('variables', bpm_core.decode_variables(a.item -> 'variables')) else '{}' end
+                           order by a.n)
+            from jsonb_array_elements(v_actions) with ordinality a(item, n));
 end
 $$;
 
@@ -25212,6 +25215,25 @@ begin
 end
 $$;
 
+-- from 75_intake/shield_variables.sql
+-- Variables that have been decoded already, for a function that decodes them: a text that begins like a wire form is put into one, so that it stays what it is.
+-- Returns:  jsonb object.
+create or replace function bpm_core.shield_variables(p_variables jsonb)
+returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__var:1:")') then
+    return p_variables;
+  end if;
+  return (
+    select jsonb_object_agg(v.key, case when jsonb_typeof(v.value) = 'string' and starts_with(v.value #>> '{}', '__var:1:')
+                                        then to_jsonb('__var:1:' || v.value::text) else v.value end)
+      from jsonb_each(p_variables) v);
+end
+$$;
+
 -- from 75_intake/store_rule.sql
 -- Inserts a rule, or puts it in the place of the one with its code. Changes of rules come one after the other (touch_rules).
 -- Returns:  boolean, whether there was none. Writes: routing_rule.
@@ -25342,7 +25364,9 @@ begin
      cross join lateral (
        select e.tenant_id, e.id, e.reason, e.available_at
          from bpm_core.event e
-        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        where e.dispatch_state = 'Pending' and e.thread_id is not null
+          and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+              = hashtextextended(p_tenant_id || chr(31) || t.session_id || chr(31) || t.thread_id, 7526)
         order by e.occurred_at, e.id
         limit 1
           for no key update skip locked) n)
